@@ -1,0 +1,143 @@
+"""What a session is to the rest of the program, and the seam that every store of sessions fills.
+
+Values only: no files, no tasks, no wire. `reference/` may import this module; this module
+imports nothing of ours but the error causes. Another agent's sessions come as another `Store`.
+"""
+
+import enum
+from collections.abc import Collection, Mapping
+from typing import Literal, Protocol
+
+import msgspec
+from sessionref_protocol.errors import Cause
+
+
+class Voice(enum.Enum):
+    """Who speaks in a surface node, as far as a snapshot cares (contract, section 3)."""
+
+    PERSON = "person"
+    """A `user/message` whose source kind is `user`: direct prompts and steering."""
+    CHECKPOINT = "checkpoint"
+    """A `user/message` that a compaction wrote in place of what it summarises."""
+    ASSISTANT = "assistant"
+    """An `assistant/message`."""
+    OTHER = "other"
+    """Anything else on the surface: tools, plugins, system, earlier snapshots. Never quoted."""
+
+
+class Header(msgspec.Struct, frozen=True, kw_only=True):
+    """The first line of a session's log. Wrong types in the optional fields count as absent."""
+
+    id: str
+    created_at: int
+    """Milliseconds since the epoch, never negative."""
+    version: int
+    cwd: str | None = None
+    origin: str | None = None
+    parent_session: str | None = None
+    delegation_depth: int | None = None
+    agent_preset: str | None = None
+
+
+class Node(msgspec.Struct, frozen=True):
+    """One node of a surface: an event that the model currently sees."""
+
+    seq: int
+    voice: Voice
+    text: str
+    """The text blocks joined with a line feed; empty for `Voice.OTHER`, which is never kept."""
+
+
+class Degraded(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Why a reading is less than certain, although it could be made."""
+
+    reason: Literal["unknown_events", "newer_format", "damaged"]
+    count: int | None = None
+    """`unknown_events`: how many events had a type that we do not know."""
+    version: int | None = None
+    """`newer_format`: the format version of the log."""
+    through_seq: int | None = None
+    """`damaged`: the last seq before the damage, None where nothing precedes it."""
+
+
+class Reading(msgspec.Struct, frozen=True, kw_only=True):
+    """One consistent observation of one session."""
+
+    header: Header
+    nodes: tuple[Node, ...]
+    """The surface, in surface order, which is not seq order after a replacement."""
+    captured_through_seq: int | None
+    """The last seq, in-memory closers included; None for an empty log."""
+    title: str | None = None
+    degraded: Degraded | None = None
+
+
+class ReadError(Exception):
+    """One session could not be read. Never says anything of its content.
+
+    `cause` is the wire's `data.cause`; `reason` is a short plain sentence for people;
+    `path` is for the log and `doctor`, never for the peer.
+    """
+
+    def __init__(self, cause: Cause, reason: str, *, path: str | None = None) -> None:
+        super().__init__(reason)
+        self.cause: Cause = cause
+        self.reason = reason
+        self.path = path
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """One session as a listing knows it. The header is known; reading may still fail."""
+
+    header: Header
+    store: str
+    """Which store it comes from, for people: the root's path."""
+    problem: ReadError | None = None
+    """Set where preparing this session is already known to fail (a conflict, say)."""
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True):
+    """Something in a log's place of which not even the header could be read."""
+
+    path: str
+    error: ReadError
+    session_id: str | None = None
+    """The id that the directory name spells, where it spells one."""
+
+
+class Listing(msgspec.Struct, frozen=True, kw_only=True):
+    """One discovery of a store."""
+
+    entries: tuple[Entry, ...]
+    """Every session whose header could be read, in no particular order."""
+    problems: tuple[Problem, ...] = ()
+    strangers: int = 0
+    """Files and folders in the root that are no logs, ignored and only counted."""
+
+
+class RootState(msgspec.Struct, frozen=True, kw_only=True):
+    """What `initialize` and `status` say of one root."""
+
+    path: str
+    sessions: int | None = None
+    problem: str | None = None
+
+
+class Store(Protocol):
+    """A place where sessions are. Reading never writes, creates or locks anything."""
+
+    async def list(self) -> Listing:
+        """Every session of the store. A damaged one never hides another."""
+        ...
+
+    async def read(self, session_id: str) -> Reading:
+        """One session, whole. Raises `ReadError`; `not_found` where there is none."""
+        ...
+
+    async def titles(self, session_ids: Collection[str]) -> Mapping[str, str | None]:
+        """The latest title of each; None where there is none or the log is unreadable."""
+        ...
+
+    async def roots(self) -> tuple[RootState, ...]:
+        """The roots behind the store, for `initialize` and `status`."""
+        ...
