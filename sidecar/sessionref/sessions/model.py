@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from typing import Literal, Protocol
 
 import msgspec
+
 from sessionref_protocol.errors import Cause
 
 
