@@ -1,0 +1,1 @@
+"""What tests share: the driver of a spawned sidecar, recorded cases, session roots, small logs."""
