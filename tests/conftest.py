@@ -1,5 +1,5 @@
 """Fixtures for every test."""
 
-from support.roots import session_roots
+from support.roots import session_roots, sidecar_at
 
-__all__ = ["session_roots"]
+__all__ = ["session_roots", "sidecar_at"]

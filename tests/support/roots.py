@@ -2,16 +2,23 @@
 
 `session_roots` unpacks one archive, once a run, into a folder that tests must not write to:
 `session_roots("main")` is the root itself, `session_roots("corrupt")` holds a root per damage.
+`sidecar_at` is a sidecar per root, spawned when first asked for and shared by the whole run.
 """
 
+import contextlib
 import tarfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from support.sidecar import Sidecar
+
 ARCHIVES = Path(__file__).parents[1] / "roots"
 NAMES = tuple(sorted(path.name.removesuffix(".tar.gz") for path in ARCHIVES.glob("*.tar.gz")))
+
+SessionRoots = Callable[[str], Path]
+SidecarAt = Callable[[Path], Sidecar]
 
 
 def unpack(name: str, into: Path) -> Path:
@@ -22,7 +29,7 @@ def unpack(name: str, into: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def session_roots(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+def session_roots(tmp_path_factory: pytest.TempPathFactory) -> SessionRoots:
     """Unpacked roots by name; each is unpacked when it is first asked for."""
     base = tmp_path_factory.mktemp("roots")
 
@@ -31,3 +38,17 @@ def session_roots(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], P
         return folder if folder.exists() else unpack(name, base)
 
     return root
+
+
+@pytest.fixture(scope="session")
+def sidecar_at() -> Iterator[SidecarAt]:
+    """Sidecars by root. A test that changes the state of one needs its own."""
+    with contextlib.ExitStack() as stack:
+        running: dict[Path, Sidecar] = {}
+
+        def at(root: Path) -> Sidecar:
+            if root not in running:
+                running[root] = stack.enter_context(Sidecar(roots=[root]))
+            return running[root]
+
+        yield at
