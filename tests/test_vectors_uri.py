@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from sessionref_protocol.errors import RpcError
+from sessionref_protocol.errors import ErrorKind
+from sessionref_protocol.mention import decode_uri
 from support.answers import recorded_error, refused
 from support.roots import SessionRoots, SidecarAt
 from support.sidecar import Sidecar, WireError
@@ -34,12 +35,10 @@ def decode_on_the_wire(sidecar: Sidecar, uri: str) -> dict[str, Any]:
 
 
 def decode_in_process(uri: str) -> dict[str, Any]:
-    from sessionref_protocol.mention import decode_uri
-
-    try:
-        return {"sessionId": decode_uri(uri)}
-    except RpcError as error:
-        return {"error": error.kind.value.name}
+    session_id = decode_uri(uri)
+    if session_id is None:
+        return {"error": ErrorKind.INVALID_REFERENCE.value.name}
+    return {"sessionId": session_id}
 
 
 @pytest.mark.parametrize("case", load("uri")["cases"], ids=lambda case: ascii(case["name"]))

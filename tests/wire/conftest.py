@@ -1,0 +1,57 @@
+"""Fixtures for the tests of the wire: what is asked, and a read that takes a while."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from support import logs
+from support.requests import BIG_ID
+from support.roots import SessionRoots, SidecarAt
+from support.sidecar import Sidecar
+
+BIG_ROWS = 400_000
+BIG_FRAME = 8_000
+
+
+@pytest.fixture
+def main_root(session_roots: SessionRoots) -> Path:
+    """The root of recorded sessions."""
+    return session_roots("main")
+
+
+@pytest.fixture
+def sidecar(main_root: Path, sidecar_at: SidecarAt) -> Sidecar:
+    """A sidecar that the whole run shares; leave it as it was."""
+    return sidecar_at(main_root)
+
+
+@pytest.fixture
+def own_sidecar(main_root: Path) -> Iterator[Sidecar]:
+    """A sidecar for one test alone, on the same root."""
+    with Sidecar(roots=[main_root]) as spawned:
+        yield spawned
+
+
+@pytest.fixture(scope="session")
+def big_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One session of 90 MB that are small on disk: reading it takes far longer than a cancel."""
+    root = tmp_path_factory.mktemp("big")
+    path = logs.write_log(root, BIG_ID, cwd="/big")
+    before, after = logs.line(logs.numbered([logs.user("x" * 60)])[0]).split(b'"seq":0')
+    compressor = zstandard.ZstdCompressor(level=1, write_checksum=True)
+    with path.open("ab") as log:
+        for start in range(0, BIG_ROWS, BIG_FRAME):
+            seqs = range(start, start + BIG_FRAME)
+            rows = b"".join(b'%b"seq":%d%b' % (before, seq, after) for seq in seqs)
+            log.write(compressor.compress(rows))
+    assert path.stat().st_size < 8_000_000
+    return root
+
+
+@pytest.fixture
+def big_sidecar(big_root: Path) -> Iterator[Sidecar]:
+    """A sidecar on the root with the big session."""
+    with Sidecar(roots=[big_root]) as spawned:
+        yield spawned
