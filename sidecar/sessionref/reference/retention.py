@@ -1,0 +1,207 @@
+"""Fitting one source into its byte budget: what is kept, what is cut, and how much went missing.
+
+Pure. The result is a function of the conversation and the budget alone, to the byte, whatever
+order the defining system computes it in. Cost is linear in the conversation: sizes are kept
+running, and a message that is dropped is measured but never serialized. Knows nothing of how
+sources are framed for the model. Source of the rule: the contract, section 4.
+"""
+
+import heapq
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from sessionref_protocol.ecmascript import quote, to_utf8, utf8_length
+from sessionref_protocol.errors import ErrorKind, RpcError
+
+from .projection import Item
+
+_END: Final = "]}"
+
+
+class Source(msgspec.Struct, frozen=True, kw_only=True):
+    """One source as it was captured, before any reduction."""
+
+    session_id: str
+    label: str
+    cwd: str | None
+    captured_through_seq: int | None
+    items: tuple[Item, ...]
+
+
+class Stats(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What fitting kept and dropped, as a reference states it."""
+
+    compacted: bool
+    """Whether the conversation held a checkpoint, before any reduction."""
+    original_messages: int
+    retained_messages: int
+    """Emptied ones included."""
+    omitted_messages: int
+    omitted_bytes: int
+    """UTF-8 bytes of text, of dropped and of shortened messages."""
+    truncated: bool
+    """Whether anything was omitted."""
+
+
+class Fitted(msgspec.Struct, frozen=True):
+    """A source within its budget."""
+
+    json: str
+    """The source's one JSON object. It holds no `<` and no lone surrogate, only escapes of them."""
+    items: tuple[Item, ...]
+    stats: Stats
+
+
+def fit(source: Source, max_bytes: int) -> Fitted:
+    """The source as JSON text of at most `max_bytes` UTF-8 bytes.
+
+    Old messages are dropped before texts are shortened; checkpoints and the newest message are
+    never dropped. Raises `RpcError` (`BUDGET_EXCEEDED`) where even emptied texts do not fit.
+    """
+    start = _start(source)
+    # Each entry's cost counts a comma, and the first entry has none.
+    room = max_bytes - utf8_length(start) - len(_END) + bool(source.items)
+    entries, omitted_bytes = _retain(source.items, room)
+    excess = sum(entry.cost for entry in entries) - room
+    if excess > 0 and not _shorten(entries, excess):
+        raise RpcError(
+            ErrorKind.BUDGET_EXCEEDED,
+            f"The session does not fit into {max_bytes} bytes, even with every text emptied.",
+            session_id=source.session_id,
+        )
+    omitted_bytes += sum(entry.omitted for entry in entries)
+    omitted_messages = len(source.items) - len(entries)
+    return Fitted(
+        json=start + ",".join(entry.json for entry in entries) + _END,
+        items=tuple(entry.item for entry in entries),
+        stats=Stats(
+            compacted=any(item.checkpoint for item in source.items),
+            original_messages=len(source.items),
+            retained_messages=len(entries),
+            omitted_messages=omitted_messages,
+            omitted_bytes=omitted_bytes,
+            truncated=omitted_messages > 0 or omitted_bytes > 0,
+        ),
+    )
+
+
+class _Entry:
+    """One retained message, as it currently is."""
+
+    __slots__ = ("cost", "item", "json", "omitted")
+
+    def __init__(self, item: Item, omitted: int = 0) -> None:
+        self.item = item
+        self.json = f'{{"role":"{item.role}","text":{_quote(item.text)}}}'
+        self.cost = utf8_length(self.json) + len(",")
+        self.omitted = omitted
+
+
+def _retain(items: Sequence[Item], room: int) -> tuple[list[_Entry], int]:
+    """The messages that stay, and the bytes of text of those that do not.
+
+    Dropping the oldest until the rest fits keeps exactly what is found by adding the newest while
+    they fit. That way round, what is dropped need not be serialized.
+    """
+    newest = len(items) - 1
+    kept = {
+        index: _Entry(item)
+        for index, item in enumerate(items)
+        if item.checkpoint or index == newest
+    }
+    room -= sum(entry.cost for entry in kept.values())
+    for index in range(newest - 1, -1, -1):
+        if index in kept:
+            continue
+        entry = _Entry(items[index])
+        if entry.cost > room:
+            break
+        kept[index] = entry
+        room -= entry.cost
+    dropped = sum(utf8_length(item.text) for index, item in enumerate(items) if index not in kept)
+    return [kept[index] for index in sorted(kept)], dropped
+
+
+def _shorten(entries: list[_Entry], excess: int) -> bool:
+    """Cut the longest text, again and again, until `excess` bytes are gone. False: they can't be.
+
+    The excess is in bytes of JSON and is taken off bytes of text, so a text full of escapes loses
+    more than it needs to; as in the defining system. Every cut ends below the length before it.
+    """
+    originals = [entry.item for entry in entries]
+    longest_first = [(-utf8_length(item.text), index) for index, item in enumerate(originals)]
+    heapq.heapify(longest_first)
+    while excess > 0:
+        negated, index = longest_first[0] if longest_first else (0, 0)
+        if negated == 0:
+            return False
+        original = originals[index]
+        text, omitted = _cut(original.text, max(0, -negated - excess))
+        shorter = _Entry(Item(original.role, text, original.checkpoint), omitted)
+        excess += shorter.cost - entries[index].cost
+        entries[index] = shorter
+        heapq.heapreplace(longest_first, (-utf8_length(text), index))
+    return True
+
+
+def _cut(text: str, target: int) -> tuple[str, int]:
+    """Head and tail of a text, and a notice, in at most `target` bytes; and the bytes left out.
+
+    The bisection's own sequence of midpoints is part of the rule: sizes are not monotone in it,
+    since code points are cut whole and the notice's number has digits to lose. Unpaired surrogates
+    become U+FFFD. U+FEFF is a character like any other.
+    """
+    encoded = to_utf8(text)
+    size = len(encoded)
+    best: tuple[int, int] | None = None
+    low, high = 0, target
+    while low <= high:
+        middle = (low + high) // 2
+        head = _boundary_before(encoded, (middle + 1) // 2)
+        tail = _boundary_after(encoded, size - middle // 2)
+        if head + len(_notice(tail - head)) + size - tail <= target:
+            best = head, tail
+            low = middle + 1
+        else:
+            high = middle - 1
+    if best is None:
+        return "", size
+    head, tail = best
+    return (encoded[:head] + encoded[tail:] + _notice(tail - head)).decode(), tail - head
+
+
+def _notice(omitted: int) -> bytes:
+    return f"\n[… omitted {omitted} UTF-8 bytes …]".encode()
+
+
+def _boundary_before(encoded: bytes, index: int) -> int:
+    while _is_inside(encoded, index):
+        index -= 1
+    return index
+
+
+def _boundary_after(encoded: bytes, index: int) -> int:
+    while _is_inside(encoded, index):
+        index += 1
+    return index
+
+
+def _is_inside(encoded: bytes, index: int) -> bool:
+    """Whether a cut at this index would split a code point."""
+    return index < len(encoded) and encoded[index] & 0xC0 == 0x80
+
+
+def _start(source: Source) -> str:
+    seq = source.captured_through_seq
+    return (
+        f'{{"sessionId":{_quote(source.session_id)},"label":{_quote(source.label)},'
+        f'"cwd":{"null" if source.cwd is None else _quote(source.cwd)},'
+        f'"capturedThroughSeq":{"null" if seq is None else seq},"conversation":['
+    )
+
+
+def _quote(text: str) -> str:
+    """A JSON string that cannot close the tags around it."""
+    return quote(text).replace("<", "\\u003c")
