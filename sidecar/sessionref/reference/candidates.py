@@ -1,0 +1,89 @@
+"""Which sessions can be referred to, and in what order they are offered.
+
+Pure functions over listed headers and titles; whoever calls them decides when titles are looked
+up: only for the cut list where the query is empty, for all before filtering where it is not. Knows
+nothing of how a title is found. Source of the rule: the contract, section 5 (`listCandidates`).
+"""
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from sessionref.sessions.model import Entry
+from sessionref_protocol.ecmascript import contains, lower
+from sessionref_protocol.mention import format_mention, printable
+
+Titles = Mapping[str, str | None]
+"""The latest title of each session by id; None or absent where there is none to be had."""
+
+
+class Display(msgspec.Struct, frozen=True):
+    """Label and cwd with everything escaped that could deceive a person's eye."""
+
+    label: str
+    cwd: str | None
+
+
+class Candidate(msgspec.Struct, frozen=True, kw_only=True):
+    """One session that could be referred to. Every field but `display` is exact."""
+
+    session_id: str
+    label: str
+    """The latest title, which may be empty, or the id where there is none."""
+    cwd: str | None
+    created_at: int
+    """Milliseconds since the epoch."""
+    mention: str
+    """The text that refers to it."""
+    display: Display
+
+
+def others(entries: Iterable[Entry], agent_id: str) -> list[Entry]:
+    """Every session but the agent's own."""
+    return [entry for entry in entries if entry.header.id != agent_id]
+
+
+def matching(entries: Iterable[Entry], query: str, titles: Titles) -> list[Entry]:
+    """The sessions whose id, cwd or title contains the query, letter case aside.
+
+    Both sides are lower-cased without a locale; the query is neither trimmed nor normalized.
+    """
+    wanted = lower(query)
+    return [entry for entry in entries if _matches(entry, wanted, titles.get(entry.header.id))]
+
+
+def ranked(entries: Iterable[Entry], cwd: str | None) -> list[Entry]:
+    """Sessions of the agent's own cwd, then those without one, then the others.
+
+    Inside a rank the newest come first, ties by id in code-point order: a total order over
+    distinct ids, whatever order the entries come in.
+    """
+
+    def key(entry: Entry) -> tuple[int, int, str]:
+        header = entry.header
+        rank = 1 if header.cwd is None else 0 if header.cwd == cwd else 2
+        return rank, -header.created_at, header.id  # str compares by code point
+
+    return sorted(entries, key=key)
+
+
+def candidate(entry: Entry, title: str | None) -> Candidate:
+    """The session as it is offered."""
+    header = entry.header
+    label = header.id if title is None else title
+    return Candidate(
+        session_id=header.id,
+        label=label,
+        cwd=header.cwd,
+        created_at=header.created_at,
+        mention=format_mention(header.id, label),
+        display=Display(printable(label), None if header.cwd is None else printable(header.cwd)),
+    )
+
+
+def _matches(entry: Entry, wanted: str, title: str | None) -> bool:
+    header = entry.header
+    return any(
+        text is not None and contains(lower(text), wanted)
+        for text in (header.id, header.cwd, title)
+    )
