@@ -110,7 +110,8 @@ def test_corrupt(case: dict[str, Any], answers: dict[str, dict[str, Any]]) -> No
     judge("corrupt", case["name"], recorded(case), ours)
 
 
-def prepares(root: Path, session_id: str) -> WireError | dict[str, Any]:
+def refusal(root: Path, session_id: str) -> WireError:
+    """How a root that lists nothing refuses one session."""
     params = {"agent": AGENT, "content": [], "references": [{"sessionId": session_id}]}
     with Sidecar(roots=[root]) as sidecar:
         listed = sidecar.call("listCandidates", {"agent": AGENT})["candidates"]
@@ -120,11 +121,11 @@ def prepares(root: Path, session_id: str) -> WireError | dict[str, Any]:
 
 def test_a_linked_project_folder_is_ignored(session_roots: SessionRoots) -> None:
     """Corner 36; the recorded case is not ours, its folder is."""
-    error = prepares(session_roots("corrupt") / "207-symlinked-project-directory", "linked")
+    error = refusal(session_roots("corrupt") / "207-symlinked-project-directory", "linked")
     assert error.data["cause"] == "not_found"
 
 
 def test_a_dangling_link_in_a_log_s_place_is_skipped(session_roots: SessionRoots) -> None:
     """Corner 36."""
-    error = prepares(session_roots("corrupt") / "210-dangling-session-file", "victim")
+    error = refusal(session_roots("corrupt") / "210-dangling-session-file", "victim")
     assert error.data["cause"] in ("not_found", "io")

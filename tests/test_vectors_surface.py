@@ -29,7 +29,7 @@ def recorded_fold(case: Mapping[str, Any]) -> object:
 
 
 def recorded(case: Mapping[str, Any]) -> dict[str, Any]:
-    answer = {"surface": recorded_fold(case)}
+    answer: dict[str, Any] = {"surface": recorded_fold(case)}
     if "prepare" in case:
         answer["prepare"] = recorded_prepared(case["prepare"])
         answer["prepare"].pop("content", None)

@@ -134,7 +134,7 @@ def test_the_reference_that_failed_is_named(sidecar: Sidecar) -> None:
 
 
 def test_only_direct_messages_are_parsed(sidecar: Sidecar) -> None:
-    given = [
+    given: list[dict[str, Any]] = [
         {"id": "t", "role": "user", "source": {"kind": "tool"}, "content": [{"text": BAD}]},
         {"id": "p", "source": {"kind": "plugin"}, "content": [{"type": "text", "text": GONE}]},
         {"id": "s", "content": BAD},
@@ -148,7 +148,7 @@ def test_only_direct_messages_are_parsed(sidecar: Sidecar) -> None:
 def test_blocks_that_are_no_text_and_extra_keys_survive(sidecar: Sidecar) -> None:
     """Corner 7: the defining system drops the extra keys of text blocks."""
     image = {"type": "image", "text": BAD, "data": "x"}
-    content = [
+    content: list[dict[str, Any]] = [
         image,
         {"type": "text", "text": ALPHA, "cache": {"ttl": 1}},
         {"type": "text", "text": "second", "extra": [1.0]},
