@@ -83,7 +83,8 @@ def candidate(entry: Entry, title: str | None) -> Candidate:
 
 def _matches(entry: Entry, wanted: str, title: str | None) -> bool:
     header = entry.header
-    return any(
-        text is not None and contains(lower(text), wanted)
-        for text in (header.id, header.cwd, title)
+    return (
+        contains(lower(header.id), wanted)
+        or (title is not None and contains(lower(title), wanted))
+        or (header.cwd is not None and contains(lower(header.cwd), wanted))
     )
