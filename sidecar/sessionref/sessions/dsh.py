@@ -1,0 +1,47 @@
+"""A DSH session root on disk as a store: `Root`, off the event loop."""
+
+from collections.abc import Collection, Mapping
+
+import anyio
+
+from sessionref.config import LIMITS, Limits
+from sessionref.sessions.model import Listing, ReadError, Reading, RootState
+from sessionref.sessions.root import Root
+from sessionref.sessions.workers import Workers
+
+
+class DshStore:
+    """The sessions of one root. Reading is done by `workers`."""
+
+    def __init__(self, root: str, workers: Workers, limits: Limits = LIMITS) -> None:
+        self._root = Root(root, limits)
+        self._workers = workers
+
+    async def list(self) -> Listing:
+        """Every session of the root; only headers are read. A missing root has none."""
+        return await self._workers.run(self._root.sessions)
+
+    async def read(self, session_id: str) -> Reading:
+        """One session, whole. Raises `ReadError`; `not_found` where there is none."""
+        return await self._workers.run(lambda stop: self._root.read(session_id, stop))
+
+    async def titles(self, session_ids: Collection[str]) -> Mapping[str, str | None]:
+        """The latest title of each; None where there is none or the log is unreadable."""
+        titles: dict[str, str | None] = dict.fromkeys(session_ids)
+
+        async def look_up(session_id: str) -> None:
+            try:
+                titles[session_id] = (await self.read(session_id)).title
+            except ReadError:
+                return
+
+        async with anyio.create_task_group() as tasks:
+            for session_id in tuple(titles):
+                tasks.start_soon(look_up, session_id)
+        return titles
+
+    async def roots(self) -> tuple[RootState, ...]:
+        """The root, with the number of its sessions or what is wrong with it."""
+        problem = await self._workers.run(lambda _: self._root.problem())
+        sessions = None if problem else len((await self.list()).entries)
+        return (RootState(path=self._root.path, sessions=sessions, problem=problem),)

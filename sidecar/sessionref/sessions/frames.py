@@ -1,0 +1,167 @@
+"""The bytes of a log file: plain, or zstandard frames one after another.
+
+Frames are walked by their headers, so that a torn last frame is seen and not guessed, and are
+decompressed in bounded blocks, whatever they claim of their size. Checksums are verified by the
+decompressor. The only importer of zstandard; it knows no lines. Source: RFC 8878 for the frame
+format; the log format, sections 1 and 6, for what a log may hold.
+"""
+
+import io
+from collections.abc import Callable, Iterator
+from struct import Struct
+from typing import Final, NamedTuple
+
+import zstandard
+
+from sessionref.config import KIB
+from sessionref.sessions.model import ReadError
+
+Read = Callable[[int, int], bytes]
+"""Bytes of a file: at an offset, up to a size; fewer only at the end of what may be read."""
+
+STEP: Final = 256 * KIB
+"""How much is read, and how much decompressed, at one time: what bounds memory, whatever a frame
+claims or expands to."""
+_PEEK: Final = 4 * KIB
+
+_MAGIC: Final = 0xFD2FB528
+_MAGIC_SIZE: Final = 4
+_START: Final = Struct("<IB").unpack_from
+_BLOCK_HEADER: Final = Struct("<I").unpack_from
+_CHECKSUM: Final = 0x04
+
+
+def _header_size(descriptor: int) -> int:
+    single_segment = descriptor >> 5 & 1
+    content_size = (single_segment, 2, 4, 8)[descriptor >> 6]
+    dictionary_id = (0, 1, 2, 4)[descriptor & 3]
+    return 5 + (1 - single_segment) + dictionary_id + content_size
+
+
+_HEADER_SIZES: Final = tuple(map(_header_size, range(256)))
+"""Size of a frame header, magic included, by its descriptor byte."""
+
+
+class Block(NamedTuple):
+    """Decompressed bytes of a log, in order."""
+
+    data: bytes
+    end: int | None
+    """Where in the file the frame ends that ends right here, and None in the midst of one."""
+
+
+def plain_blocks(read: Read, size: int, *, step: int = STEP) -> Iterator[Block]:
+    """The blocks of a plain file."""
+    offset = 0
+    while offset < size:
+        data = read(offset, min(step, size - offset))
+        offset += len(data)
+        yield Block(data, None)
+
+
+def zstd_blocks(
+    read: Read, size: int, max_window_bytes: int, *, step: int = STEP, singly: bool = False
+) -> Iterator[Block]:
+    """The blocks of concatenated frames. What follows the last `end` is of a torn frame.
+
+    `singly`: no frame is looked at before the content of the one before it has been taken.
+    Raises `ReadError` ("corrupt") for anything that is no frame, or not a whole and good one,
+    except that the file may stop anywhere inside its last frame.
+    """
+    decompressor = zstandard.ZstdDecompressor(max_window_size=max_window_bytes)
+    offset = 0
+    while size - offset >= _MAGIC_SIZE:
+        chunk = read(offset, min(step, size - offset))
+        complete = _complete_frames(chunk, singly=singly)
+        if complete:
+            offset += complete
+            yield from _decompressed(decompressor, io.BytesIO(chunk[:complete]), offset, step)
+        else:
+            end = _frame_end(read, offset, size)
+            source = _Range(read, offset, size if end is None else end)
+            yield from _decompressed(decompressor, source, end, step)
+            offset = source.stop
+
+
+def _complete_frames(chunk: bytes, *, singly: bool) -> int:
+    """How many bytes of `chunk`, which starts with a frame, are complete frames (or one)."""
+    size = len(chunk)
+    padded = chunk + b"\0\0\0\0"
+    end = 0
+    while size - end >= _MAGIC_SIZE:
+        magic, descriptor = _START(padded, end)
+        if magic != _MAGIC:
+            raise ReadError("corrupt", "a part of the log is no zstandard frame")
+        at = end + _HEADER_SIZES[descriptor]
+        while at + 3 <= size:
+            (block,) = _BLOCK_HEADER(padded, at)
+            at += _block_size(block)
+            if block & 1:
+                break
+        else:
+            return end
+        if descriptor & _CHECKSUM:
+            at += 4
+        if at > size:
+            return end
+        end = at
+        if singly:
+            break
+    return end
+
+
+def _block_size(header: int) -> int:
+    """Size of a block with its header of three bytes. Other bytes of `header` are ignored."""
+    kind = header & 6
+    if kind == 6:
+        raise ReadError("corrupt", "a frame of the log has a block of a reserved kind")
+    return 4 if kind == 2 else 3 + (header >> 3 & 0x1FFFFF)
+
+
+def _frame_end(read: Read, offset: int, size: int) -> int | None:
+    """Where a frame that is larger than a chunk ends; None where the file stops before that."""
+    peeked, start = read(offset, min(_PEEK, size - offset)), offset
+    if len(peeked) <= _MAGIC_SIZE:
+        return None
+    descriptor = peeked[_MAGIC_SIZE]
+    at = offset + _HEADER_SIZES[descriptor]
+    while at + 3 <= size:
+        if at + 3 > start + len(peeked):
+            peeked, start = read(at, min(_PEEK, size - at)), at
+        block = int.from_bytes(peeked[at - start : at - start + 3], "little")
+        at += _block_size(block)
+        if block & 1:
+            end = at + (4 if descriptor & _CHECKSUM else 0)
+            return end if end <= size else None
+    return None
+
+
+class _Range:
+    """A part of a file as something that zstandard reads from."""
+
+    def __init__(self, read: Read, offset: int, stop: int) -> None:
+        self._read = read
+        self._offset = offset
+        self.stop = stop
+
+    def read(self, size: int) -> bytes:
+        """The next bytes of the part."""
+        data = self._read(self._offset, min(size, self.stop - self._offset))
+        self._offset += len(data)
+        return data
+
+
+def _decompressed(
+    decompressor: zstandard.ZstdDecompressor,
+    source: io.BytesIO | _Range,
+    end: int | None,
+    step: int,
+) -> Iterator[Block]:
+    """The content of whole frames up to `end`, or what a torn frame gives (`end` is None)."""
+    reader = decompressor.stream_reader(source, read_across_frames=True)  # type: ignore[arg-type]
+    try:
+        while data := reader.read(step):
+            yield Block(data, None)
+    except zstandard.ZstdError:
+        raise ReadError("corrupt", "a frame of the log is damaged") from None
+    yield Block(b"", end)

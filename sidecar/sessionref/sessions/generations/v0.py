@@ -1,0 +1,70 @@
+"""Generation 0, with the shapes that older writers of it left behind."""
+
+from typing import Final
+
+from sessionref.sessions.generations.shape import Generation
+
+V0: Final = Generation(
+    number=0,
+    packed_rows=True,
+    surface_types=frozenset(
+        {"user/message", "steering/message", "assistant/message", "tool/result"}
+    ),
+    log_types=frozenset(
+        {
+            "agent-preset/selected",
+            "agent/inbox/spliced",
+            "approval/asked",
+            "approval/decided",
+            "approval/policy",
+            "assistant/chunk",
+            "command/done",
+            "command/run",
+            "compact/end",
+            "compact/prune",
+            "compact/start",
+            "compact/summary",
+            "compaction/end",
+            "compaction/prune",
+            "compaction/start",
+            "compaction/summary",
+            "feedback/record",
+            "goal/change",
+            "hook/invoked",
+            "hook/result",
+            "llm/retry",
+            "llm/retry-started",
+            "mode/set",
+            "permission/preset",
+            "plan/mode",
+            "request/context",
+            "request/header",
+            "request/header-delta",
+            "sandbox/mode",
+            "schedule/change",
+            "session/end-seed",
+            "session/title",
+            "session/title-llm-request",
+            "step/end",
+            "step/start",
+            "subagent/descriptor",
+            "team/member",
+            "team/message/delivered",
+            "team/message/queued",
+            "team/task",
+            "todo/write",
+            "tool-workflow/agent-end",
+            "tool-workflow/agent-start",
+            "tool-workflow/run-end",
+            "tool-workflow/run-start",
+            "tool/call",
+            "tool/code-dispatch",
+            "tool/code-dispatch-start",
+            "turn/end",
+            "turn/start",
+            "web/deepseek-search-llm-request",
+        }
+    ),
+    empty_citations=True,
+    system_first=False,
+)

@@ -1,0 +1,85 @@
+"""One log file, opened for reading and watched for change while it is read.
+
+Opened without blocking; anything but a regular file is refused. What is read is what was there
+when the file was opened: bytes appended later are left for the next time. This module knows no
+format. Source: the contract, section 3; the log format, section 6 (reading while written).
+"""
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from sessionref.sessions.model import ReadError
+from sessionref.sessions.workers import Stop
+
+_FLAGS: Final = (
+    os.O_RDONLY
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_NOCTTY", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+
+
+def read_error(error: OSError, path: str) -> ReadError:
+    """What a failed system call means for a reader."""
+    if isinstance(error, PermissionError):
+        return ReadError("denied", "reading is not permitted", path=path)
+    return ReadError("io", error.strerror or "reading failed", path=path)
+
+
+class LogFile:
+    """An open log. `read` it up to `size`; `changed` tells whether that can be trusted."""
+
+    def __init__(self, path: str, descriptor: int, stop: Stop) -> None:
+        self._path = path
+        self._descriptor = descriptor
+        self._stop = stop
+        self._opened = os.fstat(descriptor)
+        if not stat.S_ISREG(self._opened.st_mode):
+            raise ReadError("io", "a log is not a regular file", path=path)
+
+    @property
+    def size(self) -> int:
+        """Size in bytes when it was opened."""
+        return self._opened.st_size
+
+    def read(self, offset: int, size: int) -> bytes:
+        """`size` bytes at `offset`, both within the file. Raises `ReadError`, `StoppedError`."""
+        self._stop.check()
+        os.lseek(self._descriptor, offset, os.SEEK_SET)
+        data = os.read(self._descriptor, size)
+        while len(data) < size:
+            more = os.read(self._descriptor, size - len(data))
+            if not more:
+                raise ReadError("changed", "the log became shorter", path=self._path)
+            data += more
+        return data
+
+    def changed(self) -> bool:
+        """Whether something else than appending happened to the file since it was opened."""
+        now = os.fstat(self._descriptor)
+        if now.st_size < self._opened.st_size:
+            return True
+        if now.st_size == self._opened.st_size and now.st_mtime_ns != self._opened.st_mtime_ns:
+            return True
+        try:
+            there = os.stat(self._path)
+        except FileNotFoundError:
+            return False  # deleting a log does not change what it said
+        return not os.path.samestat(there, self._opened)
+
+
+@contextmanager
+def open_log(path: str, stop: Stop) -> Iterator[LogFile]:
+    """The log at `path`. Raises `ReadError`; `OSError` in the midst of reading becomes one too."""
+    try:
+        descriptor = os.open(path, _FLAGS)
+        try:
+            yield LogFile(path, descriptor, stop)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise read_error(error, path) from error
