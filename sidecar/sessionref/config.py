@@ -1,17 +1,24 @@
 """One frozen configuration and the one table of limits, read once and passed explicitly.
 
-Nothing here reads files or knows the wire. Sources: the contract, section 6 (`config`, rule 9).
+Nothing here reads session files or knows the wire. Sources: the contract, section 6 (the command,
+`config`, rule 9) and the log format, section 8 (where a DSH home is).
 """
 
-from typing import Final
+import os
+from collections.abc import Mapping
+from typing import Final, Literal
 
 import msgspec
 
 KIB: Final = 1024
 MIB: Final = 1024 * KIB
 
+FramingMode = Literal["auto", "line", "content-length"]
+PolicyName = Literal["native", "never-block"]
+LogLevel = Literal["debug", "info", "warning", "error"]
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Every bound of the program, in one place; `initialize` answers with this table."""
 
     max_line_bytes: int = 64 * MIB
@@ -32,3 +39,73 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 LIMITS: Final = Limits()
+
+MAX_REFERENCES: Final = 3
+DEFAULT_REFERENCE_BYTES: Final = 65_536
+DEFAULT_CANDIDATES: Final = 50
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """What flags, `initialize` and a request may each set. None means unset."""
+
+    max_references: int | None = None
+    max_reference_bytes: int | None = None
+    candidate_limit: int | None = None
+    enabled: bool | None = None
+
+    def stricter(self, other: "Settings") -> "Settings":
+        """Both together: for each value the stricter one wins."""
+        return Settings(
+            max_references=_lower(self.max_references, other.max_references),
+            max_reference_bytes=_lower(self.max_reference_bytes, other.max_reference_bytes),
+            candidate_limit=_lower(self.candidate_limit, other.candidate_limit),
+            enabled=other.enabled if self.enabled is not False else False,
+        )
+
+    @property
+    def is_enabled(self) -> bool:
+        """False only where somebody said so."""
+        return self.enabled is not False
+
+    @property
+    def references(self) -> int:
+        """How many distinct sources one message may refer to."""
+        return self.max_references or MAX_REFERENCES
+
+    @property
+    def reference_bytes(self) -> int:
+        """The byte budget of one source."""
+        return self.max_reference_bytes or DEFAULT_REFERENCE_BYTES
+
+    def candidates(self, limit: int | None, ceiling: "Settings") -> int:
+        """How many candidates to answer.
+
+        A request's own `limit` wins over the `candidateLimit` beside it, which is only what holds
+        where no limit is given (as in the defining system); the ceiling bounds both.
+        """
+        asked = limit or self.candidate_limit or DEFAULT_CANDIDATES
+        return asked if ceiling.candidate_limit is None else min(asked, ceiling.candidate_limit)
+
+
+def _lower(one: int | None, other: int | None) -> int | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return min(one, other)
+
+
+class Config(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that the command line and the environment decide."""
+
+    roots: tuple[str, ...]
+    settings: Settings = Settings()
+    policy: PolicyName = "native"
+    framing: FramingMode = "auto"
+    log_level: LogLevel = "warning"
+    log_file: str | None = None
+    limits: Limits = LIMITS
+
+
+def default_root(environ: Mapping[str, str]) -> str:
+    """Where DSH keeps its sessions: `$DSH_HOME/sessions`, else `~/.dsh/sessions`."""
+    home = environ.get("DSH_HOME", "").strip() or os.path.join("~", ".dsh")
+    return os.path.join(os.path.expanduser(home), "sessions")

@@ -1,0 +1,387 @@
+"""Params and results of every method, declared once; the schemas are generated from here.
+
+Wire shapes only. Nothing here knows what a session is on disk or how an answer is made. Members
+that are only passed on, or that are checked item by item with errors of their own, are `Raw`.
+Source of the shapes: the contract, sections 5 and 6. Within protocol version 1 fields are only
+added.
+"""
+
+from typing import Annotated, Final, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, Raw, UnsetType
+
+PROTOCOL_VERSION: Final = 1
+
+MAX_SAFE_INTEGER: Final = 2**53 - 1
+"""The largest integer that every ECMAScript host can count to."""
+
+Token = int | str
+"""A cancellation or progress token: compared by type and value, so 1 is not "1"."""
+
+PositiveInt = Annotated[int, Meta(ge=1, le=MAX_SAFE_INTEGER)]
+Json = Annotated[Raw, Meta(description="Any JSON value, passed on as it is.")]
+
+
+class _In(msgspec.Struct, rename="camel", frozen=True):
+    """What a peer sends us: unknown fields are ignored."""
+
+
+class _Out(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
+    """What we send: absent fields are left out."""
+
+
+class ConfigInput(_In, frozen=True, kw_only=True):
+    """A configuration: of the flags, of `initialize`, or of one request. Null means unset.
+
+    Flags and `initialize` set ceilings; a request may only be stricter.
+    """
+
+    max_references: Annotated[int, Meta(ge=1, le=3)] | None = None
+    """How many distinct sources one message may refer to."""
+    max_reference_bytes: PositiveInt | None = None
+    """UTF-8 size of one source's serialized snapshot. Default 65536."""
+    candidate_limit: PositiveInt | None = None
+    """How many candidates one answer holds. Default 50."""
+    enabled: bool | None = None
+    """False: messages pass untouched and no candidates are listed."""
+
+
+class Agent(_In, frozen=True, kw_only=True):
+    """The agent whose session asks: its own id is never a candidate nor a source."""
+
+    id: str
+    cwd: str | None = None
+
+
+class _Call(_In, frozen=True, kw_only=True):
+    """What every request about sessions may carry."""
+
+    config: ConfigInput | None = None
+    cancellation_token: Token | None = None
+    """Names this request, and any other with the same token, for `$/cancel`."""
+    deadline_ms: PositiveInt | None = None
+    """Milliseconds from receipt, after which the request answers -32802."""
+
+
+class ClientInfo(_In, frozen=True, kw_only=True):
+    """Who the host is, for the log."""
+
+    name: str | None = None
+    version: str | None = None
+
+
+class HostCapabilities(_In, frozen=True, kw_only=True):
+    """What the host can be asked for. Unknown members are ignored."""
+
+    live_sessions: bool = False
+
+
+class InitializeParams(_In, frozen=True, kw_only=True):
+    """Optional on the line framing; then the first request, and sent once."""
+
+    protocol_version: int
+    client_info: ClientInfo | None = None
+    capabilities: HostCapabilities | None = None
+    config: ConfigInput | None = None
+
+
+class ServerInfo(_Out, frozen=True, kw_only=True):
+    """This program."""
+
+    name: str
+    version: str
+
+
+class ServerCapabilities(_Out, frozen=True, kw_only=True):
+    """What this program can be asked for."""
+
+    methods: list[str]
+    """Every method that a host may call."""
+    policies: list[str]
+    """The names that `preStep` takes as `policy`."""
+
+
+class Limits(_Out, frozen=True, kw_only=True):
+    """The bounds in force."""
+
+    max_line_bytes: int
+    max_requests_in_flight: int
+    max_queued_output_bytes: int
+    eof_drain_seconds: int
+    max_record_bytes: int
+    max_zstd_window_bytes: int
+    max_nesting: int
+    max_concurrent_reads: int
+    max_abandoned_reads: int
+
+
+class Root(_Out, frozen=True, kw_only=True):
+    """One session root."""
+
+    path: str
+    sessions: int | None = None
+    """How many sessions it holds, where that is known."""
+    problem: str | None = None
+    """Why it cannot be listed, in words."""
+
+
+class InitializeResult(_Out, frozen=True, kw_only=True):
+    """The answer to `initialize`. A host that can't speak this version decides what to do."""
+
+    protocol_version: int
+    server_info: ServerInfo
+    capabilities: ServerCapabilities
+    limits: Limits
+    roots: list[Root]
+
+
+class PolicyInput(_In, frozen=True, kw_only=True):
+    """Where the context goes, and what a failing message does."""
+
+    placement: Literal["after", "before"]
+    on_failure: Literal["terminate", "passthrough"]
+
+
+class PreStepParams(_Call, frozen=True, kw_only=True):
+    """The decision of the host's own listeners about the next step."""
+
+    agent: Agent
+    decision: Annotated[
+        Raw,
+        Meta(
+            description="{kind: 'enter', messages: [...]} or {kind: 'reject', ...}; members "
+            "that we do not know are passed on."
+        ),
+    ]
+    policy: Literal["native", "never-block"] | PolicyInput | None = None
+    """`native` is after + terminate, `never-block` is before + passthrough."""
+
+
+class ErrorInfo(_Out, frozen=True, kw_only=True):
+    """The `data` of an error."""
+
+    retryable: bool
+    code: str | None = None
+    cause: str | None = None
+    field: str | None = None
+    session_id: str | None = None
+    message_index: int | None = None
+    input_index: int | None = None
+    start: int | None = None
+    end: int | None = None
+
+
+class ErrorObject(_Out, frozen=True, kw_only=True):
+    """A failure inside an answer, shaped like a JSON-RPC error."""
+
+    code: int
+    message: str
+    data: ErrorInfo
+
+
+class Stats(_Out, frozen=True, kw_only=True):
+    """What fitting a source into its budget kept and dropped. Bytes are UTF-8 bytes of text."""
+
+    compacted: bool
+    original_messages: int
+    retained_messages: int
+    omitted_messages: int
+    omitted_bytes: int
+    truncated: bool
+
+
+class Degraded(_Out, frozen=True, kw_only=True):
+    """Why a reading is less than certain, although it could be made."""
+
+    reason: Literal["unknown_events", "newer_format", "damaged"]
+    count: int | None = None
+    version: int | None = None
+    through_seq: int | None = None
+
+
+class ReferenceOutcome(_Out, frozen=True, kw_only=True):
+    """What became of one referenced session."""
+
+    session_id: str
+    label: str
+    input_index: int
+    """Position of its first mention among the message's mentions."""
+    status: Literal["prepared", "empty", "failed"]
+    stats: Stats | None = None
+    error: ErrorObject | None = None
+    degraded: Degraded | None = None
+
+
+class Outcome(_Out, frozen=True, kw_only=True):
+    """What became of one direct message that has a mention, or a malformed one."""
+
+    message_index: int
+    """Index in the decision's `messages`, as they were sent."""
+    status: Literal["prepared", "empty", "failed", "already"]
+    references: list[ReferenceOutcome]
+    message_id: Annotated[Raw, Meta(description="The message's own id.")] | UnsetType = UNSET
+    context_id: str | None = None
+    """Id of the context message that was inserted."""
+    error: ErrorObject | None = None
+
+
+class PreStepResult(_Out, frozen=True, kw_only=True):
+    """The decision to go on with, and what became of each message with a mention."""
+
+    decision: Json
+    outcomes: list[Outcome]
+
+
+class ListCandidatesParams(_Call, frozen=True, kw_only=True):
+    """Which sessions could be referred to."""
+
+    agent: Agent
+    query: str | None = None
+    """Kept are sessions whose id, cwd or title contains it, letter case aside."""
+    limit: PositiveInt | UnsetType = UNSET
+    """At most this many; `candidateLimit` bounds it. Null is refused."""
+    work_done_token: Token | None = None
+    """Where given, `$/progress` notifications carry it."""
+
+
+class Display(_Out, frozen=True, kw_only=True):
+    """The same, safe to show: control, bidirectional and zero-width characters are escaped."""
+
+    label: str
+    cwd: str | None = None
+
+
+class Candidate(_Out, frozen=True, kw_only=True):
+    """One session that could be referred to. Every field but `display` is exact."""
+
+    session_id: str
+    label: str
+    created_at: int
+    """Milliseconds since the epoch."""
+    mention: str
+    """The text to insert."""
+    display: Display
+    cwd: str | None = None
+
+
+class ListCandidatesResult(_Out, frozen=True, kw_only=True):
+    """Same cwd first, then no cwd, then others; newest first inside each."""
+
+    candidates: list[Candidate]
+    is_incomplete: bool
+    """True only if something not read yet could change the answer."""
+    total: int
+    """Matches before the limit."""
+
+
+class ReferenceInput(_In, frozen=True, kw_only=True):
+    """One session to refer to. An absent label is the id; null is refused."""
+
+    session_id: str
+    label: str | UnsetType = UNSET
+
+
+class PrepareParams(_Call, frozen=True, kw_only=True):
+    """Content and the sessions that it refers to: all are read, or none."""
+
+    agent: Agent
+    content: Json
+    references: list[Annotated[Raw, Meta(extra_json_schema={"$ref": "ReferenceInput.json"})]]
+
+
+class PrepareResult(_Out, frozen=True, kw_only=True):
+    """The content as it was given, and the context message to store beside it."""
+
+    content: Json
+    additional_context: (
+        Annotated[Raw, Meta(description="A user message holding the snapshots.")] | UnsetType
+    ) = UNSET
+
+
+class ParseTextParams(_In, frozen=True, kw_only=True):
+    """A text that may hold mentions."""
+
+    text: str
+
+
+class ParsedReference(_Out, frozen=True, kw_only=True):
+    """One mention. Offsets are UTF-16 code units in the input."""
+
+    session_id: str
+    label: str
+    start: int
+    end: int
+
+
+class ParseTextResult(_Out, frozen=True, kw_only=True):
+    """The text with each mention replaced by `@label`, and the mentions in order."""
+
+    text: str
+    references: list[ParsedReference]
+
+
+class FormatMentionParams(_In, frozen=True, kw_only=True):
+    """The session to mention. An absent label is the id."""
+
+    session_id: str
+    label: str | None = None
+
+
+class FormatMentionResult(_Out, frozen=True, kw_only=True):
+    """The mention, and the bare URI."""
+
+    mention: str
+    uri: str
+
+
+class EmptyParams(_In, frozen=True, kw_only=True):
+    """No parameters."""
+
+
+class IndexState(_Out, frozen=True, kw_only=True):
+    """What is remembered between reads."""
+
+    state: Literal["off"]
+
+
+class StatusResult(_Out, frozen=True, kw_only=True):
+    """How the process is."""
+
+    version: str
+    uptime_ms: int
+    requests_in_flight: int
+    """This request not counted."""
+    queued_output_bytes: int
+    abandoned_reads: int
+    """Cancelled reads that have not come back."""
+    roots: list[Root]
+    index: IndexState
+
+
+class CancelRequestParams(_In, frozen=True, kw_only=True):
+    """Cancels the request with this id."""
+
+    id: Token
+
+
+class CancelParams(_In, frozen=True, kw_only=True):
+    """Cancels every request in flight that carries this `cancellationToken`."""
+
+    token: Token
+
+
+class ProgressValue(_Out, frozen=True, kw_only=True):
+    """How far a long request is."""
+
+    kind: Literal["begin", "report", "end"]
+    message: str | None = None
+    done: int | None = None
+    total: int | None = None
+
+
+class ProgressParams(_Out, frozen=True, kw_only=True):
+    """Sent for requests with a `workDoneToken`."""
+
+    token: Token
+    value: ProgressValue

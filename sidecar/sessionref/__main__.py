@@ -1,0 +1,40 @@
+"""`sessionref`, also `python -m sessionref`: choose the command and hand over.
+
+Imports stay inside the commands: what one does not need must not slow its start.
+"""
+
+import sys
+from collections.abc import Sequence
+from typing import Final
+
+_WITHOUT_VALUE: Final = frozenset({"-h", "--help", "--version", "--json"})
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    command, rest = _split(list(sys.argv[1:] if arguments is None else arguments))
+    match command:
+        case "serve":
+            from .cli.serve import run
+        case "call":
+            from .cli.call import run
+        case _:
+            from .cli.options import parser
+
+            parser().error(f"there is no command {command[:80]!r}; see sessionref --help")
+    return run(rest)
+
+
+def _split(arguments: list[str]) -> tuple[str, list[str]]:
+    """The command and everything else: options may stand before the command, too."""
+    place = 0
+    while place < len(arguments):
+        word = arguments[place]
+        if not word.startswith("-"):
+            return word, arguments[:place] + arguments[place + 1 :]
+        place += 1 if "=" in word or word in _WITHOUT_VALUE else 2
+    return "serve", arguments
+
+
+if __name__ == "__main__":
+    sys.exit(main())

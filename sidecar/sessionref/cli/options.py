@@ -1,0 +1,117 @@
+"""The command line and the environment -> one `Config`. Every flag is also a variable.
+
+Only argument parsing: it starts nothing and reads no session. Source: contract, section 6.
+"""
+
+import argparse
+import os
+from collections.abc import Mapping, Sequence
+from typing import Final, NoReturn, TypeVar, get_args
+
+from sessionref import __version__
+from sessionref.config import (
+    MAX_REFERENCES,
+    Config,
+    FramingMode,
+    LogLevel,
+    PolicyName,
+    Settings,
+    default_root,
+)
+
+T = TypeVar("T", bound=str)
+
+MAX_COUNT: Final = 2**53 - 1
+
+COMMANDS: Final = """\
+commands:
+  serve               answer a host over stdin and stdout (the default)
+  call METHOD [JSON]  send one request to a sidecar of its own and print the answer
+"""
+
+_VARIABLES: Final = """\
+Each option is also an environment variable: SESSIONREF_ROOTS (a path list),
+SESSIONREF_FRAMING, SESSIONREF_POLICY, SESSIONREF_MAX_REFERENCES,
+SESSIONREF_MAX_REFERENCE_BYTES, SESSIONREF_CANDIDATE_LIMIT, SESSIONREF_LOG_LEVEL,
+SESSIONREF_LOG_FILE. An option wins over its variable.
+"""
+
+
+def parser(command: str = "") -> argparse.ArgumentParser:
+    """The options that every command takes."""
+    made = argparse.ArgumentParser(
+        prog=f"sessionref {command}".strip(),
+        description="Refer from one agent session to another.",
+        epilog=COMMANDS + "\n" + _VARIABLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    made.add_argument("--version", action="version", version=f"sessionref {__version__}")
+    made.add_argument(
+        "--root",
+        metavar="DIR",
+        action="append",
+        help="a folder of sessions; may be repeated (default: $DSH_HOME/sessions, "
+        "else ~/.dsh/sessions)",
+    )
+    made.add_argument("--framing", choices=get_args(FramingMode), help="default: auto")
+    made.add_argument("--policy", choices=get_args(PolicyName), help="default: native")
+    made.add_argument("--max-references", metavar="N", help="sources a message, 1 to 3")
+    made.add_argument("--max-reference-bytes", metavar="N", help="bytes a source (65536)")
+    made.add_argument("--candidate-limit", metavar="N", help="candidates an answer (50)")
+    made.add_argument("--log-level", choices=get_args(LogLevel), help="default: warning")
+    made.add_argument("--log-file", metavar="FILE", help="default: stderr")
+    return made
+
+
+def config(
+    options: argparse.Namespace, environ: Mapping[str, str], made: argparse.ArgumentParser
+) -> Config:
+    """What options and environment say together. Ends the process (2) at a bad value."""
+
+    def value(name: str) -> tuple[str, str | None]:
+        flag = "--" + name.replace("_", "-")
+        given: str | None = getattr(options, name)
+        if given is not None:
+            return flag, given
+        variable = "SESSIONREF_" + name.upper()
+        return variable, environ.get(variable) or None
+
+    def one_of(name: str, choices: Sequence[T], default: T) -> T:
+        source, text = value(name)
+        if text is None:
+            return default
+        for choice in choices:
+            if text == choice:
+                return choice
+        _refuse(made, source, text, "one of " + ", ".join(choices))
+
+    def count(name: str, most: int) -> int | None:
+        source, text = value(name)
+        if text is None:
+            return None
+        if text.isascii() and text.isdecimal() and 1 <= int(text[:20]) <= most:
+            return int(text)
+        _refuse(made, source, text, f"a whole number from 1 to {most}")
+
+    return Config(
+        roots=tuple(options.root or _roots(environ)),
+        settings=Settings(
+            max_references=count("max_references", MAX_REFERENCES),
+            max_reference_bytes=count("max_reference_bytes", MAX_COUNT),
+            candidate_limit=count("candidate_limit", MAX_COUNT),
+        ),
+        policy=one_of("policy", get_args(PolicyName), "native"),
+        framing=one_of("framing", get_args(FramingMode), "auto"),
+        log_level=one_of("log_level", get_args(LogLevel), "warning"),
+        log_file=value("log_file")[1],
+    )
+
+
+def _roots(environ: Mapping[str, str]) -> list[str]:
+    listed = [root for root in environ.get("SESSIONREF_ROOTS", "").split(os.pathsep) if root]
+    return listed or [default_root(environ)]
+
+
+def _refuse(made: argparse.ArgumentParser, source: str, text: str, wanted: str) -> NoReturn:
+    made.error(f"{source}: {text[:80]!r} is not {wanted}")

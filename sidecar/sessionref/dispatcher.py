@@ -1,0 +1,307 @@
+"""Pumps one connection: a task and a cancel scope for each request, and one answer to each.
+
+The rules it keeps (contract, section 6): a request is registered the moment its line is read;
+cancels are applied inline, never queued behind work; plain handlers are answered on the spot,
+the others run in a cancel scope of their own; nothing that a handler does can leave a request
+without its one answer. It knows no session and no file; handlers know no ids.
+"""
+
+import asyncio
+import logging
+import math
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+import anyio
+import anyio.abc
+import msgspec
+
+from sessionref_protocol.connection import Connection, Refusal
+from sessionref_protocol.errors import ErrorKind, RpcError
+from sessionref_protocol.messages import Id, Notification, Request
+from sessionref_protocol.methods import METHODS, Method, decode_params
+from sessionref_protocol.types import CancelParams, CancelRequestParams, ProgressParams, Token
+
+from .config import Limits
+from .stdio import Outlet
+
+_log: Final = logging.getLogger(__name__)
+
+_SETTLE_SECONDS: Final = 1.0
+"""How long cancelled requests get to come back before the process leaves without them."""
+_FLUSH_SECONDS: Final = 2.0
+"""How long a host that told us to stop gets to take its last answers."""
+
+
+class Call:
+    """What a handler may know of the request that it answers, besides the params."""
+
+    __slots__ = ("_report", "received_at")
+
+    def __init__(self, received_at: float, report: Callable[[ProgressParams], None]) -> None:
+        self.received_at = received_at
+        """On the event loop's clock, in seconds: deadlines count from here."""
+        self._report = report
+
+    def report(self, progress: ProgressParams) -> None:
+        """Tell the host how far the request is."""
+        self._report(progress)
+
+
+Answer = msgspec.Struct | None
+Plain = Callable[[Any, Call], Answer]
+"""A handler that cannot block: it is answered where the line is read."""
+Awaited = Callable[[Any, Call], Awaitable[Answer]]
+"""A handler that waits: it runs as a task."""
+
+
+class Route(NamedTuple):
+    """How one method is answered: exactly one of the two is set."""
+
+    plain: Plain | None = None
+    awaited: Awaited | None = None
+
+
+class _Running:
+    """One request in flight that has a task."""
+
+    __slots__ = ("ending", "scope", "token")
+
+    def __init__(self, token: Token | None) -> None:
+        self.scope = anyio.CancelScope()
+        self.token = token
+        self.ending: ErrorKind = ErrorKind.CANCELLED
+
+    def cancel(self, ending: ErrorKind) -> None:
+        if not self.scope.cancel_called:
+            self.ending = ending
+            self.scope.cancel()
+
+
+class Dispatcher:
+    """One conversation with one peer, from its first byte to its end."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        outlet: Outlet,
+        routes: Mapping[str, Route],
+        limits: Limits,
+        abandon: Callable[[], None],
+    ) -> None:
+        self._connection = connection
+        self._outlet = outlet
+        self._routes = routes
+        self._limits = limits
+        self._abandon = abandon
+        self._running: dict[Id, _Running] = {}
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._input_over = asyncio.Event()
+        self._drain = anyio.CancelScope()
+        self._exit_code: int | None = None
+        self._shutdown_id: Id | None = None
+        self._tasks: anyio.abc.TaskGroup
+
+    @property
+    def in_flight(self) -> int:
+        """Requests that wait for their answer."""
+        return self._connection.in_flight
+
+    # What comes in
+
+    def receive(self, chunk: bytes) -> None:
+        """Take bytes of the peer: everything in them is registered before this returns."""
+        for received in self._connection.feed(chunk):
+            self._take(received)
+
+    def receive_end(self) -> None:
+        """The peer has said everything: finish what is in flight, then end with 0."""
+        for received in self._connection.feed_eof():
+            self._take(received)
+        self._input_over.set()
+
+    def stop(self, code: int) -> None:
+        """Cancel what is in flight, answer it, and end with this exit code."""
+        if self._exit_code is None:
+            self._exit_code = code
+            self._drain.cancel()
+            self._input_over.set()
+
+    def _take(self, received: object) -> None:
+        match received:
+            case Request():
+                self._begin(received)
+            case Notification():
+                self._heed(received)
+            case Refusal():
+                self._write(received.frame)
+            case _:  # a response to nothing that we wait for
+                pass
+
+    def _begin(self, request: Request) -> None:
+        try:
+            if self._outlet.queued > self._limits.max_queued_output_bytes:
+                raise RpcError(ErrorKind.BUSY, "Too many answers are waiting to be read.")
+            if request.method == "shutdown":
+                self._shut_down(request.id)
+                return
+            route, method = self._route(request.method)
+            params = decode_params(method, request.params)
+            call = Call(anyio.current_time(), self._report)
+            if route.plain is not None:
+                self._settle(request.id, route.plain(params, call))
+                return
+            assert route.awaited is not None
+            running = _Running(getattr(params, "cancellation_token", None))
+            self._running[request.id] = running
+            self._idle.clear()
+            self._tasks.start_soon(self._serve, request.id, running, route.awaited, params, call)
+        except RpcError as error:
+            self._fail(request.id, error)
+        except Exception:
+            self._fail(request.id, _fault(request.method))
+
+    def _route(self, name: str) -> tuple[Route, Method]:
+        route, method = self._routes.get(name), METHODS.get(name)
+        if route is None or method is None:
+            raise RpcError(ErrorKind.METHOD_NOT_FOUND, f"There is no method {name[:80]!a}.")
+        return route, method
+
+    async def _serve(
+        self, id_: Id, running: _Running, handle: Awaited, params: object, call: Call
+    ) -> None:
+        error: RpcError | None = None
+        result: Answer = None
+        try:
+            with running.scope:
+                result = await handle(params, call)
+        except RpcError as failure:
+            error = failure
+        except Exception:
+            error = _fault(type(params).__name__)
+        if running.scope.cancel_called:
+            error = _ended(running.ending)
+        del self._running[id_]
+        if error is None:
+            self._settle(id_, result)
+        else:
+            self._fail(id_, error)
+        self._notice_quiet()
+
+    def _heed(self, notification: Notification) -> None:
+        method = METHODS.get(notification.method)
+        if method is None:
+            return
+        try:
+            params = decode_params(method, notification.params)
+        except RpcError:
+            return  # a notification has no answer, not even a refusal
+        match params:
+            case CancelRequestParams():
+                if running := self._running.get(params.id):
+                    running.cancel(ErrorKind.CANCELLED)
+            case CancelParams():
+                self._cancel_token(params.token)
+            case _ if method.name == "exit":
+                self.stop(0 if self._connection.shutdown_received else 1)
+
+    def _cancel_token(self, token: Token) -> None:
+        for running in self._running.values():
+            if running.token == token and type(running.token) is type(token):
+                running.cancel(ErrorKind.CANCELLED)
+
+    # What goes out
+
+    def _settle(self, id_: Id, result: Answer) -> None:
+        if self._outlet.queued > self._limits.max_queued_output_bytes:
+            self._fail(id_, RpcError(ErrorKind.BUSY, "Too many answers are waiting to be read."))
+        elif frame := self._connection.settle(id_, result):
+            self._write(frame)
+
+    def _fail(self, id_: Id, error: RpcError) -> None:
+        if frame := self._connection.fail(id_, error):
+            self._write(frame)
+
+    def _report(self, progress: ProgressParams) -> None:
+        if self._outlet.queued <= self._limits.max_queued_output_bytes:
+            self._write(self._connection.notify("$/progress", progress))
+
+    def _write(self, frame: bytes) -> None:
+        self._outlet.write(frame)
+        if self._outlet.queued > 2 * self._limits.max_queued_output_bytes:
+            _log.error("The host sends requests without ever reading an answer. Leaving.")
+            self._abandon()
+
+    # How it ends
+
+    def _shut_down(self, id_: Id) -> None:
+        self._shutdown_id = id_
+        self._cancel_all()
+        self._notice_quiet()
+
+    def _notice_quiet(self) -> None:
+        """Nothing runs any more: a shutdown can be answered, a drain is over."""
+        if self._running:
+            return
+        if self._shutdown_id is not None:
+            self._settle(self._shutdown_id, None)
+        self._idle.set()
+
+    def _cancel_all(self) -> None:
+        for running in self._running.values():
+            running.cancel(ErrorKind.TIMED_OUT)
+
+    async def _settled(self) -> None:
+        with anyio.move_on_after(_SETTLE_SECONDS):
+            await self._idle.wait()
+
+    async def run(self, finish: Callable[[int], Awaitable[None]]) -> None:
+        """Serve until the input ends or somebody says stop, then call `finish` with the exit code.
+
+        `finish` is called while tasks may still hang on something that can't be interrupted, so
+        a process leaves in it; a test that returns from it gets its tasks cancelled.
+        """
+        async with anyio.create_task_group() as self._tasks:
+            await self._input_over.wait()
+            self._drain.deadline = anyio.current_time() + self._limits.eof_drain_seconds
+            with self._drain:
+                await self._idle.wait()
+            self._cancel_all()
+            with anyio.move_on_after(_SETTLE_SECONDS):
+                await self._idle.wait()
+            stopped = self._exit_code is not None
+            patience = _FLUSH_SECONDS if stopped else self._limits.eof_drain_seconds
+            with anyio.move_on_after(patience):
+                await self._outlet.flush()
+            await finish(self._exit_code or 0)
+            self._tasks.cancel_scope.cancel()
+
+
+def _ended(kind: ErrorKind) -> RpcError:
+    if kind is ErrorKind.CANCELLED:
+        return RpcError(kind, "The request was cancelled.")
+    return RpcError(kind, "The sidecar is shutting down.")
+
+
+def _fault(what: str) -> RpcError:
+    """Our own failure: its traceback goes to the log, never to the peer."""
+    _log.exception("Internal error while answering %s", what)
+    return RpcError(ErrorKind.INTERNAL, "Internal error; the sidecar's log has the details.")
+
+
+class Deadline:
+    """`with Deadline(call, ms):` raises -32802 when the time from receipt has passed."""
+
+    def __init__(self, call: Call, milliseconds: int | None) -> None:
+        at = math.inf if milliseconds is None else call.received_at + milliseconds / 1000
+        self._scope = anyio.CancelScope(deadline=at)
+
+    def __enter__(self) -> None:
+        self._scope.__enter__()
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> bool | None:
+        swallowed = self._scope.__exit__(kind, error, trace)
+        if self._scope.cancelled_caught:
+            raise RpcError(ErrorKind.TIMED_OUT, "The request's deadline passed.")
+        return swallowed

@@ -1,0 +1,215 @@
+"""The operations: checks first, concurrent reads, then the domain.
+
+Between the wire and the sessions: it knows when to read and what a failed read means to an
+operation, and nothing of ids, frames or files. Everything that may take long happens in the
+store or in a worker thread; the event loop stays free. Source: the contract, section 5.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
+
+import anyio
+import msgspec
+
+from sessionref_protocol.errors import ErrorKind, RpcError
+
+from .config import Settings
+from .reference import candidates, prestep, snapshot
+from .reference.references import Reference, Wanted, check_references
+from .reference.snapshot import ContextMessage, Snapshot
+from .sessions.model import Entry, Listing, ReadError, Reading, RootState, Store
+from .sessions.workers import Workers
+
+_INLINE_CHARACTERS: Final = 128 * 1024
+"""A conversation up to this size is fitted on the event loop; a thread would cost more."""
+
+_TITLES_A_STEP: Final = 64
+"""How many logs are asked for their titles between two reports of progress."""
+
+Report = Callable[[int, int], None]
+"""Called with how many sessions were looked at, of how many."""
+
+
+class Found(msgspec.Struct, frozen=True):
+    """The answer to a search for candidates."""
+
+    candidates: Sequence[candidates.Candidate]
+    total: int
+    """Matches before the limit."""
+
+
+class Resolver:
+    """Prepares snapshots and lists candidates, over one store."""
+
+    def __init__(self, store: Store, workers: Workers) -> None:
+        self._store = store
+        self._workers = workers
+
+    async def roots(self) -> tuple[RootState, ...]:
+        """The roots behind the store."""
+        return await self._store.roots()
+
+    async def prepare(
+        self,
+        agent_id: str,
+        references: Iterable[Reference],
+        settings: Settings,
+        deadline: float = math.inf,
+    ) -> ContextMessage | None:
+        """One context message for all references; None where there are none.
+
+        All or nothing: raises the `RpcError` of the first reference, in their order, that failed.
+        `deadline` is a time of the event loop's clock.
+        """
+        if not settings.is_enabled:
+            return None
+        wanted = check_references(agent_id, references, settings.references)
+        if not wanted:
+            return None
+        snapshots: list[Snapshot] = []
+        for taken in await self._take_all(wanted, settings, deadline, stop_at_failure=True):
+            if isinstance(taken, RpcError):
+                raise taken
+            snapshots.append(taken)
+        return snapshot.context_message(snapshots)
+
+    async def pre_step(
+        self,
+        agent_id: str,
+        decision: msgspec.Raw,
+        policy: prestep.Policy,
+        settings: Settings,
+        deadline: float = math.inf,
+    ) -> prestep.Assembled:
+        """The decision with its contexts in place, and what became of each message."""
+        if not settings.is_enabled:
+            return prestep.Assembled(decision, ())
+        plan = prestep.plan(
+            decision, policy=policy, agent_id=agent_id, max_references=settings.references
+        )
+        pending = plan.pending
+        taken = iter(
+            await self._take_all(
+                [wanted for step in pending for wanted in step.wanted],
+                settings,
+                deadline,
+                stop_at_failure=policy.on_failure == "terminate",
+            )
+        )
+        results = {step.message_index: [next(taken) for _ in step.wanted] for step in pending}
+        return prestep.assemble(plan, results)
+
+    async def find(
+        self,
+        agent_id: str,
+        cwd: str | None,
+        query: str,
+        limit: int,
+        deadline: float = math.inf,
+        report: Report | None = None,
+    ) -> Found:
+        """The sessions that could be referred to, best first, at most `limit` of them.
+
+        Raises `RpcError` where the deadline passes.
+        """
+        with anyio.CancelScope(deadline=deadline):
+            listing = await self._store.list()
+            return await self._choose(listing, agent_id, cwd, query, limit, report)
+        raise _late()
+
+    async def _choose(
+        self,
+        listing: Listing,
+        agent_id: str,
+        cwd: str | None,
+        query: str,
+        limit: int,
+        report: Report | None,
+    ) -> Found:
+        entries = candidates.ranked(candidates.others(listing.entries, agent_id), cwd)
+        if not query:
+            chosen, total = entries[:limit], len(entries)
+            titles = await self._titles(chosen, report)
+        else:
+            titles = await self._titles(entries, report)
+            entries = candidates.matching(entries, query, titles)
+            chosen, total = entries[:limit], len(entries)
+        return Found(
+            [candidates.candidate(entry, titles.get(entry.header.id)) for entry in chosen], total
+        )
+
+    async def _titles(
+        self, entries: Sequence[Entry], report: Report | None
+    ) -> dict[str, str | None]:
+        """The titles, asked for in steps where somebody wants to see progress."""
+        session_ids = [entry.header.id for entry in entries]
+        total = len(session_ids)
+        step = max(1, total if report is None else _TITLES_A_STEP)
+        titles: dict[str, str | None] = {}
+        for start in range(0, total, step):
+            titles.update(await self._store.titles(session_ids[start : start + step]))
+            if report is not None:
+                report(min(start + step, total), total)
+        return titles
+
+    async def _take_all(
+        self,
+        wanted: Sequence[Wanted],
+        settings: Settings,
+        deadline: float,
+        *,
+        stop_at_failure: bool,
+    ) -> list[Snapshot | RpcError]:
+        """One result each, in order; all are read at the same time.
+
+        With `stop_at_failure`, the rest is not waited for once it is known which failure comes
+        first in order, and has that failure as its result.
+        """
+        taken: list[Snapshot | RpcError | None] = [None] * len(wanted)
+        async with anyio.create_task_group() as tasks:
+
+            async def take(place: int) -> None:
+                taken[place] = await self._take(wanted[place], settings, deadline)
+                first = next((each for each in taken if not isinstance(each, Snapshot)), None)
+                if stop_at_failure and first is not None:
+                    tasks.cancel_scope.cancel()
+
+            for place in range(len(wanted)):
+                tasks.start_soon(take, place)
+        failure = next((each for each in taken if isinstance(each, RpcError)), None)
+        return [each or failure or _late() for each in taken]
+
+    async def _take(
+        self, wanted: Wanted, settings: Settings, deadline: float
+    ) -> Snapshot | RpcError:
+        try:
+            with anyio.CancelScope(deadline=deadline):
+                reading = await self._store.read(wanted.session_id)
+                return await self._fit(wanted, reading, settings.reference_bytes)
+            return _late(wanted)
+        except ReadError as error:
+            return RpcError(
+                ErrorKind.READ_FAILED,
+                f"The session could not be read: {error.reason}",
+                cause=error.cause,
+                session_id=wanted.session_id,
+                input_index=wanted.input_index,
+            )
+        except RpcError as error:
+            error.input_index = wanted.input_index
+            return error
+
+    async def _fit(self, wanted: Wanted, reading: Reading, max_bytes: int) -> Snapshot:
+        if sum(len(node.text) for node in reading.nodes) <= _INLINE_CHARACTERS:
+            return snapshot.take(wanted, reading, max_bytes)
+        return await self._workers.run(lambda _: snapshot.take(wanted, reading, max_bytes))
+
+
+def _late(wanted: Wanted | None = None) -> RpcError:
+    return RpcError(
+        ErrorKind.TIMED_OUT,
+        "The request's deadline passed.",
+        session_id=None if wanted is None else wanted.session_id,
+        input_index=None if wanted is None else wanted.input_index,
+    )
