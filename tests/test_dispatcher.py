@@ -14,7 +14,7 @@ from sessionref.config import Config, Limits
 from sessionref.dispatcher import Dispatcher
 from sessionref.handlers import Handlers
 from sessionref.resolver import Resolver
-from sessionref.sessions.model import Entry, Header, Listing, Reading, RootState
+from sessionref.sessions.model import Entry, Header, Listing, Reading, RootState, Summary
 from sessionref.sessions.workers import Stop, Workers
 from sessionref.stdio import Outlet
 from sessionref_protocol.connection import Connection
@@ -50,8 +50,8 @@ class StalledStore:
             captured_through_seq=None,
         )
 
-    async def titles(self, session_ids: Collection[str]) -> Mapping[str, str | None]:
-        return dict.fromkeys(session_ids)
+    async def summaries(self, session_ids: Collection[str]) -> Mapping[str, Summary]:
+        return dict.fromkeys(session_ids, Summary())
 
     async def roots(self) -> tuple[RootState, ...]:
         return ()
@@ -304,5 +304,3 @@ def test_every_request_that_a_host_may_send_has_a_handler() -> None:
     }
     assert requests - routes.keys() == {"shutdown"}  # the dispatcher's own
     assert routes.keys() <= requests
-
-

@@ -263,6 +263,8 @@ class Candidate(_Out, frozen=True, kw_only=True):
     """The text to insert."""
     display: Display
     cwd: str | None = None
+    degraded: Degraded | None = None
+    """Set where the log holds more than this program knows how to read."""
 
 
 class ListCandidatesResult(_Out, frozen=True, kw_only=True):

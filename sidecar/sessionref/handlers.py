@@ -231,6 +231,7 @@ def _candidate(candidate: candidates.Candidate) -> types.Candidate:
         mention=candidate.mention,
         display=types.Display(label=candidate.display.label, cwd=candidate.display.cwd),
         cwd=candidate.cwd,
+        degraded=None if candidate.degraded is None else _degraded(candidate.degraded),
     )
 
 

@@ -18,14 +18,14 @@ from .config import Settings
 from .reference import candidates, prestep, snapshot
 from .reference.references import Reference, Wanted, check_references
 from .reference.snapshot import ContextMessage, Snapshot
-from .sessions.model import Entry, Listing, ReadError, Reading, RootState, Store
+from .sessions.model import Entry, Listing, ReadError, Reading, RootState, Store, Summary
 from .sessions.workers import Workers
 
 _INLINE_CHARACTERS: Final = 128 * 1024
 """A conversation up to this size is fitted on the event loop; a thread would cost more."""
 
-_TITLES_A_STEP: Final = 64
-"""How many logs are asked for their titles between two reports of progress."""
+_SUMMARIES_A_STEP: Final = 64
+"""How many logs are asked for their summaries between two reports of progress."""
 
 Report = Callable[[int, int], None]
 """Called with how many sessions were looked at, of how many."""
@@ -130,28 +130,28 @@ class Resolver:
         entries = candidates.ranked(candidates.others(listing.entries, agent_id), cwd)
         if not query:
             chosen, total = entries[:limit], len(entries)
-            titles = await self._titles(chosen, report)
+            summaries = await self._summaries(chosen, report)
         else:
-            titles = await self._titles(entries, report)
-            entries = candidates.matching(entries, query, titles)
+            summaries = await self._summaries(entries, report)
+            entries = candidates.matching(entries, query, summaries)
             chosen, total = entries[:limit], len(entries)
         return Found(
-            [candidates.candidate(entry, titles.get(entry.header.id)) for entry in chosen], total
+            [candidates.candidate(entry, summaries[entry.header.id]) for entry in chosen], total
         )
 
-    async def _titles(
+    async def _summaries(
         self, entries: Sequence[Entry], report: Report | None
-    ) -> dict[str, str | None]:
-        """The titles, asked for in steps where somebody wants to see progress."""
+    ) -> dict[str, Summary]:
+        """The summaries, asked for in steps where somebody wants to see progress."""
         session_ids = [entry.header.id for entry in entries]
         total = len(session_ids)
-        step = max(1, total if report is None else _TITLES_A_STEP)
-        titles: dict[str, str | None] = {}
+        step = max(1, total if report is None else _SUMMARIES_A_STEP)
+        summaries: dict[str, Summary] = {}
         for start in range(0, total, step):
-            titles.update(await self._store.titles(session_ids[start : start + step]))
+            summaries.update(await self._store.summaries(session_ids[start : start + step]))
             if report is not None:
                 report(min(start + step, total), total)
-        return titles
+        return summaries
 
     async def _take_all(
         self,

@@ -1,13 +1,14 @@
 """Ranking and filtering of listed sessions."""
 
 import random
+from collections import defaultdict
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sessionref.reference.candidates import Display, candidate, matching, others, ranked
-from sessionref.sessions.model import Entry, Header
+from sessionref.sessions.model import Entry, Header, Summary
 from sessionref_protocol import mention
 
 
@@ -88,8 +89,8 @@ def test_the_order_is_total(entries: list[Entry], cwd: str | None, chance: rando
 )
 def test_a_query_is_looked_for_in_id_cwd_and_title(query: str, found: list[str]) -> None:
     entries = [entry("alpha-1"), entry("beta", cwd="/work/B"), entry("gamma")]
-    titles = {"gamma": "Refactor the Parser", "alpha-1": None}
-    assert ids(matching(entries, query, titles)) == found
+    summaries = defaultdict(Summary, gamma=Summary("Refactor the Parser"))
+    assert ids(matching(entries, query, summaries)) == found
 
 
 @pytest.mark.parametrize(
@@ -116,7 +117,7 @@ def test_half_an_emoji_is_found_in_that_emoji() -> None:
 
 def test_a_candidate_has_exact_fields_and_a_display_for_people() -> None:
     session_id, title, cwd = "id\u200b", "A\u202e ]title", "/w\n"
-    offered = candidate(entry(session_id, 7, cwd), title)
+    offered = candidate(entry(session_id, 7, cwd), Summary(title))
     assert (offered.session_id, offered.label, offered.cwd) == (session_id, title, cwd)
     assert offered.created_at == 7
     assert offered.mention == mention.format_mention(session_id, title)
@@ -125,8 +126,8 @@ def test_a_candidate_has_exact_fields_and_a_display_for_people() -> None:
 
 
 def test_the_label_is_the_title_even_if_empty_and_else_the_id() -> None:
-    assert candidate(entry("a"), "").label == ""
-    untitled = candidate(entry("a"), None)
+    assert candidate(entry("a"), Summary("")).label == ""
+    untitled = candidate(entry("a"), Summary())
     assert untitled.label == "a"
     assert untitled.cwd is None
     assert untitled.display == Display("a", None)

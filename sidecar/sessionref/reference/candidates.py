@@ -1,20 +1,23 @@
 """Which sessions can be referred to, and in what order they are offered.
 
-Pure functions over listed headers and titles; whoever calls them decides when titles are looked
+Pure functions over listed headers and summaries; whoever calls them decides when those are looked
 up: only for the cut list where the query is empty, for all before filtering where it is not. Knows
 nothing of how a title is found. Source of the rule: the contract, section 5 (`listCandidates`).
 """
 
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 import msgspec
 
-from sessionref.sessions.model import Entry
+from sessionref.sessions.model import Degraded, Entry, Summary
 from sessionref_protocol.ecmascript import contains, lower
 from sessionref_protocol.mention import format_mention, printable
 
-Titles = Mapping[str, str | None]
-"""The latest title of each session by id; None or absent where there is none to be had."""
+Summaries = Mapping[str, Summary]
+"""What was found out about each session, by id."""
+
+_NOTHING: Final = Summary()
 
 
 class Display(msgspec.Struct, frozen=True):
@@ -36,6 +39,8 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     mention: str
     """The text that refers to it."""
     display: Display
+    degraded: Degraded | None = None
+    """Set where the log holds more than we know how to read."""
 
 
 def others(entries: Iterable[Entry], agent_id: str) -> list[Entry]:
@@ -43,13 +48,17 @@ def others(entries: Iterable[Entry], agent_id: str) -> list[Entry]:
     return [entry for entry in entries if entry.header.id != agent_id]
 
 
-def matching(entries: Iterable[Entry], query: str, titles: Titles) -> list[Entry]:
+def matching(entries: Iterable[Entry], query: str, summaries: Summaries) -> list[Entry]:
     """The sessions whose id, cwd or title contains the query, letter case aside.
 
     Both sides are lower-cased without a locale; the query is neither trimmed nor normalized.
     """
     wanted = lower(query)
-    return [entry for entry in entries if _matches(entry, wanted, titles.get(entry.header.id))]
+    return [
+        entry
+        for entry in entries
+        if _matches(entry, wanted, summaries.get(entry.header.id, _NOTHING).title)
+    ]
 
 
 def ranked(entries: Iterable[Entry], cwd: str | None) -> list[Entry]:
@@ -67,10 +76,10 @@ def ranked(entries: Iterable[Entry], cwd: str | None) -> list[Entry]:
     return sorted(entries, key=key)
 
 
-def candidate(entry: Entry, title: str | None) -> Candidate:
+def candidate(entry: Entry, summary: Summary) -> Candidate:
     """The session as it is offered."""
     header = entry.header
-    label = header.id if title is None else title
+    label = header.id if summary.title is None else summary.title
     return Candidate(
         session_id=header.id,
         label=label,
@@ -78,6 +87,7 @@ def candidate(entry: Entry, title: str | None) -> Candidate:
         created_at=header.created_at,
         mention=format_mention(header.id, label),
         display=Display(printable(label), None if header.cwd is None else printable(header.cwd)),
+        degraded=summary.degraded,
     )
 
 

@@ -39,15 +39,6 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     degraded: Degraded | None = None
 
 
-class RecallDegraded(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """`Degraded`, as the context message spells it."""
-
-    reason: str
-    count: int | None = None
-    version: int | None = None
-    through_seq: int | None = None
-
-
 class RecallReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What the context message's source says of one snapshot."""
 
@@ -63,7 +54,7 @@ class RecallReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     input_index: int
     captured_format_version: int | UnsetType = UNSET
     """The format of the log that was read; absent means 0."""
-    degraded: RecallDegraded | UnsetType = UNSET
+    degraded: Degraded | UnsetType = UNSET
     further_labels: tuple[str, ...] | UnsetType = UNSET
     """So that the message's own `@label` is never taken for a mention later; mostly absent."""
 
@@ -140,10 +131,6 @@ def _reference(snapshot: Snapshot) -> RecallReference:
         truncated=stats.truncated,
         input_index=wanted.input_index,
         captured_format_version=snapshot.captured_format_version or UNSET,
-        degraded=UNSET if snapshot.degraded is None else _degraded(snapshot.degraded),
+        degraded=snapshot.degraded or UNSET,
         further_labels=wanted.further_labels or UNSET,
     )
-
-
-def _degraded(degraded: Degraded) -> RecallDegraded:
-    return msgspec.convert(degraded, RecallDegraded, from_attributes=True)

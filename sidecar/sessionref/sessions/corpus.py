@@ -17,6 +17,7 @@ from sessionref.sessions.model import (
     Reading,
     RootState,
     Store,
+    Summary,
 )
 
 T = TypeVar("T")
@@ -64,16 +65,16 @@ class Corpus:
             return answer
         raise ReadError("not_found", "there is no such session")
 
-    async def titles(self, session_ids: Collection[str]) -> Mapping[str, str | None]:
-        """The latest title of each; None where there is none, or where several stores have one."""
-        found: dict[str, list[str]] = {session_id: [] for session_id in session_ids}
-        for answer in await self._ask(lambda store: store.titles(session_ids)):
+    async def summaries(self, session_ids: Collection[str]) -> Mapping[str, Summary]:
+        """A summary of each; an empty one where several stores have something to say."""
+        found: dict[str, list[Summary]] = {session_id: [] for session_id in session_ids}
+        for answer in await self._ask(lambda store: store.summaries(session_ids)):
             if not isinstance(answer, ReadError):
-                for session_id, title in answer.items():
-                    found[session_id] += [] if title is None else [title]
+                for session_id, summary in answer.items():
+                    found[session_id] += [] if summary == Summary() else [summary]
         return {
-            session_id: titles[0] if len(titles) == 1 else None
-            for session_id, titles in found.items()
+            session_id: summaries[0] if len(summaries) == 1 else Summary()
+            for session_id, summaries in found.items()
         }
 
     async def roots(self) -> tuple[RootState, ...]:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 import anyio
 
 from sessionref.config import LIMITS, Limits
-from sessionref.sessions.model import Listing, ReadError, Reading, RootState
+from sessionref.sessions.model import Listing, ReadError, Reading, RootState, Summary
 from sessionref.sessions.root import Root
 from sessionref.sessions.workers import Workers
 
@@ -25,20 +25,20 @@ class DshStore:
         """One session, whole. Raises `ReadError`; `not_found` where there is none."""
         return await self._workers.run(lambda stop: self._root.read(session_id, stop))
 
-    async def titles(self, session_ids: Collection[str]) -> Mapping[str, str | None]:
-        """The latest title of each; None where there is none or the log is unreadable."""
-        titles: dict[str, str | None] = dict.fromkeys(session_ids)
+    async def summaries(self, session_ids: Collection[str]) -> Mapping[str, Summary]:
+        """The latest title of each and so on; an empty one where the log is unreadable."""
+        summaries = dict.fromkeys(session_ids, Summary())
 
         async def look_up(session_id: str) -> None:
             try:
-                titles[session_id] = (await self.read(session_id)).title
+                summaries[session_id] = Summary.of(await self.read(session_id))
             except ReadError:
                 return
 
         async with anyio.create_task_group() as tasks:
-            for session_id in tuple(titles):
+            for session_id in tuple(summaries):
                 tasks.start_soon(look_up, session_id)
-        return titles
+        return summaries
 
     async def roots(self) -> tuple[RootState, ...]:
         """The root, with the number of its sessions or what is wrong with it."""

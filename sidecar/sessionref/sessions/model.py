@@ -49,7 +49,7 @@ class Node(msgspec.Struct, frozen=True):
     """The text blocks joined with a line feed; empty for `Voice.OTHER`, which is never kept."""
 
 
-class Degraded(msgspec.Struct, frozen=True, omit_defaults=True):
+class Degraded(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
     """Why a reading is less than certain, although it could be made."""
 
     reason: Literal["unknown_events", "newer_format", "damaged"]
@@ -71,6 +71,18 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """The last seq, in-memory closers included; None for an empty log."""
     title: str | None = None
     degraded: Degraded | None = None
+
+
+class Summary(msgspec.Struct, frozen=True):
+    """What a listing tells of a session beyond its header; nothing where it cannot be read."""
+
+    title: str | None = None
+    degraded: Degraded | None = None
+
+    @staticmethod
+    def of(reading: Reading) -> "Summary":
+        """What a reading says of itself."""
+        return Summary(reading.title, reading.degraded)
 
 
 class ReadError(Exception):
@@ -135,8 +147,8 @@ class Store(Protocol):
         """One session, whole. Raises `ReadError`; `not_found` where there is none."""
         ...
 
-    async def titles(self, session_ids: Collection[str]) -> Mapping[str, str | None]:
-        """The latest title of each; None where there is none or the log is unreadable."""
+    async def summaries(self, session_ids: Collection[str]) -> Mapping[str, Summary]:
+        """The latest title of each and so on; an empty one where the log is unreadable."""
         ...
 
     async def roots(self) -> tuple[RootState, ...]:
