@@ -7,6 +7,7 @@ files and no encodings. Source: the contract, section 3; the log format, section
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from itertools import compress
 from typing import Any
 
 import msgspec
@@ -26,26 +27,29 @@ from sessionref.sessions.rows import (
     AnyRow,
     AssistantMessage,
     Block,
+    Packed,
     PackedRow,
-    ReasoningChunks,
-    Row,
     Source,
     StepEnd,
     StepStart,
     SurfaceRow,
     SystemMessage,
     Text,
-    TextChunks,
     Title,
     ToolCall,
-    ToolCallChunks,
     ToolResult,
     TurnEnd,
     TurnStart,
     UserMessage,
     decoder,
+    shapes,
 )
-from sessionref.sessions.surface import InvalidSurfaceError, Kind, Surface
+from sessionref.sessions.surface import (
+    InvalidSurfaceError,
+    Kind,
+    Surface,
+    check_citations,
+)
 from sessionref.sessions.title import title_text
 from sessionref_protocol.errors import Cause
 
@@ -64,21 +68,7 @@ class LogFold:
         self._title: bytes | None = None
         self._unknown = 0
         self._dropping = False
-        self._handlers: dict[type, Callable[[Any], None]] = {
-            TurnStart: self._turn_start,
-            TurnEnd: self._turn_end,
-            StepStart: self._step_start,
-            StepEnd: self._step_end,
-            Title: self._retitle,
-            Unknown: self._unknown_event,
-            UserMessage: self._user_message,
-            AssistantMessage: self._assistant_message,
-            ToolResult: self._tool_result,
-            SystemMessage: self._system_message,
-            TextChunks: self._deltas,
-            ReasoningChunks: self._deltas,
-            ToolCallChunks: self._deltas,
-        }
+        self._handlers = self._choose_handlers()
 
     @property
     def dropping(self) -> bool:
@@ -122,20 +112,42 @@ class LogFold:
     # Lines and rows, in order
 
     def _apply(self, rows: list[AnyRow]) -> None:
+        first, handlers = self._next_seq, self._handlers
+        if self._dropping or [row.seq for row in rows] != list(range(first, first + len(rows))):
+            self._apply_singly(rows)
+            return
+        try:
+            for row in compress(rows, map(handlers.__contains__, map(type, rows))):
+                handlers[type(row)](row)
+        except InvalidSurfaceError as error:
+            raise self._refusal(error) from None
+        except _PackedError as error:
+            self._next_seq = error.seq
+            self._apply_singly(rows[error.seq - first :])
+        else:
+            self._next_seq += len(rows)
+
+    def _apply_singly(self, rows: list[AnyRow]) -> None:
+        """Apply rows of which some stand for many events, or of which one is not the next."""
         handlers = self._handlers
-        for at, row in enumerate(rows):
-            if row.seq != self._next_seq or self._dropping:
-                self._drop(rows[at:])
-                return
-            handler = handlers.get(type(row), self._other_event)
-            try:
-                handler(row)
-            except InvalidSurfaceError as error:
-                raise self._refusal(error) from None
-            except BadRecordError:
-                self._drop(rows[at:])
-                return
-            self._next_seq += 1
+        seq = self._next_seq
+        remaining = iter(rows)
+        try:
+            for row in remaining:
+                if row.seq != seq or self._dropping:
+                    raise BadRecordError("a record is not the next one")
+                if isinstance(row, PackedRow):
+                    seq += _events(row)
+                    continue
+                handler = handlers.get(type(row))
+                if handler is not None:
+                    handler(row)
+                seq += 1
+        except InvalidSurfaceError as error:
+            raise self._refusal(error) from None
+        except BadRecordError:
+            self._drop([row, *remaining])
+        self._next_seq = seq
 
     def _drop(self, rows: Iterable[AnyRow]) -> None:
         self._dropping = True
@@ -164,88 +176,112 @@ class LogFold:
 
     # What each event does
 
-    def _turn_start(self, row: TurnStart) -> None:
-        self._other_event(row)
+    def _choose_handlers(self) -> dict[type, Callable[[Any], None]]:
+        """What to do with the rows of each type; nothing with the types that are left out."""
+        handlers: dict[type, Callable[[Any], None]] = {
+            TurnStart: self._turn_start,
+            TurnEnd: self._turn_end,
+            StepStart: self._step_start,
+            StepEnd: self._step_end,
+            Title: self._retitle,
+            Unknown: self._unknown_event,
+            UserMessage: self._user_message,
+            AssistantMessage: self._assistant_message,
+            ToolResult: self._tool_result,
+            SystemMessage: self._system_message,
+            SurfaceRow: self._other_node,
+        }
+        for shape in (*shapes(self._generation), Packed):
+            if issubclass(shape, SurfaceRow):
+                handlers.setdefault(shape, self._other_node)
+            elif issubclass(shape, PackedRow):
+                handlers[shape] = _interrupt
+        return handlers
+
+    def _turn_start(self, _row: TurnStart) -> None:
         self._turn_open = True
         self._step_open = False
         self._pending.clear()
 
-    def _turn_end(self, row: TurnEnd) -> None:
-        self._other_event(row)
+    def _turn_end(self, _row: TurnEnd) -> None:
         self._turn_open = False
 
-    def _step_start(self, row: StepStart) -> None:
-        self._other_event(row)
+    def _step_start(self, _row: StepStart) -> None:
         self._step_open = True
         self._pending.clear()
 
-    def _step_end(self, row: StepEnd) -> None:
-        self._other_event(row)
+    def _step_end(self, _row: StepEnd) -> None:
         self._step_open = False
         self._pending.clear()
 
     def _retitle(self, row: Title) -> None:
-        self._other_event(row)
         self._title = bytes(row.data)
 
     def _unknown_event(self, row: Unknown) -> None:
-        self._other_event(row)
         self._unknown += not row.ignorable
-
-    def _deltas(self, row: PackedRow) -> None:
-        if row.events == 0:
-            raise BadRecordError("a packed record is malformed")
-        self._next_seq += row.events - 1
-
-    def _other_event(self, row: Row) -> None:
-        """An event that says nothing of the surface, unless the format is newer than we know."""
-        if isinstance(row, SurfaceRow):
-            self._place(row, Voice.OTHER, "")
-        elif row.surface_op is not UNSET:
-            raise InvalidSurfaceError("an event that has no place on the surface claims one")
 
     def _user_message(self, row: UserMessage) -> None:
         voice = _voice(row.data.source)
         self._place(row, voice, "" if voice is Voice.OTHER else _text(row.data.content))
 
     def _assistant_message(self, row: AssistantMessage) -> None:
-        content = row.data.message.content
+        content = row.content
         for block in content:
             if type(block) is ToolCall:
                 self._pending[block.id] = None
         self._place(row, Voice.ASSISTANT, _text(content))
 
     def _tool_result(self, row: ToolResult) -> None:
-        call = row.data.message.source.call_id
-        if call is not None:
-            self._pending.pop(call, None)
+        call_id = row.call_id
+        if call_id is not None:
+            self._pending.pop(call_id, None)
         self._place(row, Voice.OTHER, "", Kind.TOOL_RESULT)
 
     def _system_message(self, row: SystemMessage) -> None:
         self._place(row, Voice.OTHER, "", Kind.SYSTEM)
 
+    def _other_node(self, row: SurfaceRow) -> None:
+        self._place(row, Voice.OTHER, "")
+
     def _place(self, row: SurfaceRow, voice: Voice, text: str, kind: Kind = Kind.MESSAGE) -> None:
-        operation = row.surface_op
-        citations = None if row.source_event_seqs is UNSET else row.source_event_seqs
+        citations = row.source_event_seqs
         if citations == [] and not (voice is Voice.ASSISTANT and self._generation.empty_citations):
             raise InvalidSurfaceError("an event cites nothing where it must cite something")
         node = Node(row.seq, voice, text)
-        if operation == "append":
-            self._surface.append(node, kind, citations)
-            return
-        span = None if operation is UNSET else operation.span()
-        if span is None:
-            raise InvalidSurfaceError("a surface event has no valid operation")
-        self._surface.replace(node, kind, span, citations)
+        if row.surface_op == "append":
+            if citations is not UNSET:
+                check_citations(citations, row.seq)
+            self._surface.append(node, kind)
+        else:
+            span = row.surface_op.span()
+            self._surface.replace(node, kind, span, [] if citations is UNSET else citations)
+
+
+class _PackedError(Exception):
+    """A packed row is among rows that seemed to stand for one event each."""
+
+    def __init__(self, seq: int) -> None:
+        super().__init__(seq)
+        self.seq = seq
+
+
+def _interrupt(row: PackedRow) -> None:
+    raise _PackedError(row.seq)
+
+
+def _events(row: PackedRow) -> int:
+    """How many events a packed row stands for. Raises `BadRecordError`."""
+    events = row.events
+    if events == 0:
+        raise BadRecordError("a packed record has not a time for each event")
+    return events
 
 
 def _voice(source: Source) -> Voice:
-    match source:
-        case Source(kind="user"):
-            return Voice.PERSON
-        case Source(kind="plugin", plugin="compact") | Source(kind="compact-checkpoint"):
-            return Voice.CHECKPOINT
-    return Voice.OTHER
+    if source.kind == "user":
+        return Voice.PERSON
+    compacted = source.kind == "plugin" and source.plugin == "compact"
+    return Voice.CHECKPOINT if compacted or source.kind == "compact-checkpoint" else Voice.OTHER
 
 
 def _text(content: list[Block]) -> str:

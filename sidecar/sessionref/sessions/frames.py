@@ -19,16 +19,23 @@ from sessionref.sessions.model import ReadError
 Read = Callable[[int, int], bytes]
 """Bytes of a file: at an offset, up to a size; fewer only at the end of what may be read."""
 
-STEP: Final = 256 * KIB
+STEP: Final = 128 * KIB
 """How much is read, and how much decompressed, at one time: what bounds memory, whatever a frame
 claims or expands to."""
 _PEEK: Final = 4 * KIB
 
 _MAGIC: Final = 0xFD2FB528
 _MAGIC_SIZE: Final = 4
-_START: Final = Struct("<IB").unpack_from
-_BLOCK_HEADER: Final = Struct("<I").unpack_from
 _CHECKSUM: Final = 0x04
+
+_BLOCK_HEADER: Final = Struct("<I").unpack_from
+_ORDINARY: Final = Struct("<IHI").unpack_from
+"""Magic, descriptor with window, block header: how the frames of a log usually start."""
+_ORDINARY_DESCRIPTOR: Final = _CHECKSUM
+_ORDINARY_SIZE: Final = 13
+"""Of such a frame of one block, without the content of the block."""
+_PADDING: Final = bytes(10)
+"""Lets headers be unpacked at the very end of a chunk."""
 
 
 def _header_size(descriptor: int) -> int:
@@ -86,28 +93,32 @@ def zstd_blocks(
 def _complete_frames(chunk: bytes, *, singly: bool) -> int:
     """How many bytes of `chunk`, which starts with a frame, are complete frames (or one)."""
     size = len(chunk)
-    padded = chunk + b"\0\0\0\0"
+    padded = chunk + _PADDING
     end = 0
-    while size - end >= _MAGIC_SIZE:
-        magic, descriptor = _START(padded, end)
+    while size - end >= _MAGIC_SIZE and not (singly and end):
+        magic, descriptor, block = _ORDINARY(padded, end)
         if magic != _MAGIC:
             raise ReadError("corrupt", "a part of the log is no zstandard frame")
-        at = end + _HEADER_SIZES[descriptor]
-        while at + 3 <= size:
-            (block,) = _BLOCK_HEADER(padded, at)
-            at += _block_size(block)
-            if block & 1:
-                break
+        if descriptor & 0xFF == _ORDINARY_DESCRIPTOR and block & 3 == 1:
+            at = end + _ORDINARY_SIZE + (block >> 3 & 0x1FFFFF)
         else:
-            return end
-        if descriptor & _CHECKSUM:
-            at += 4
+            at = _end_of_odd_frame(padded, end, size)
         if at > size:
-            return end
-        end = at
-        if singly:
             break
+        end = at
     return end
+
+
+def _end_of_odd_frame(chunk: bytes, at: int, size: int) -> int:
+    """Where the frame at `at` ends; more than `size` where the chunk does not tell."""
+    descriptor = chunk[at + _MAGIC_SIZE]
+    at += _HEADER_SIZES[descriptor]
+    while at + 3 <= size:
+        (block,) = _BLOCK_HEADER(chunk, at)
+        at += _block_size(block)
+        if block & 1:
+            return at + (4 if descriptor & _CHECKSUM else 0)
+    return size + 1
 
 
 def _block_size(header: int) -> int:

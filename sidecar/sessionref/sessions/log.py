@@ -65,21 +65,17 @@ class UnfinishedLine:
 
     def join(self, data: bytes) -> list[bytes]:
         """The lines that `data` finishes, without their line feeds. Raises `ReadError`."""
-        cut = data.rfind(b"\n")
-        if cut < 0:
-            self._keep(data)
-            return []
-        lines = b"".join((*self._pieces, data[:cut])).split(b"\n")
-        self._pieces, self._size = [], 0
-        self._keep(data[cut + 1 :])
+        lines = data.split(b"\n")
+        if len(lines) > 1 and self._pieces:
+            lines[0] = b"".join((*self._pieces, lines[0]))
+            self._pieces, self._size = [], 0
+        rest = lines.pop()
+        if rest:
+            self._pieces.append(rest)
+            self._size += len(rest)
+            if self._size > self._max_bytes:
+                raise ReadError("corrupt", "a record is larger than any that we read")
         return lines
-
-    def _keep(self, data: bytes) -> None:
-        self._size += len(data)
-        if self._size > self._max_bytes:
-            raise ReadError("corrupt", "a record is larger than any that we read")
-        if data:
-            self._pieces.append(data)
 
 
 class LogReader:

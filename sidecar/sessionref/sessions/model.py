@@ -40,7 +40,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     agent_preset: str | None = None
 
 
-class Node(msgspec.Struct, frozen=True):
+class Node(msgspec.Struct, frozen=True, gc=False):
     """One node of a surface: an event that the model currently sees."""
 
     seq: int

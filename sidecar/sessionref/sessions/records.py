@@ -7,7 +7,7 @@ module knows no files and keeps no state. Source: the log format, sections 3 to 
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -15,13 +15,13 @@ from msgspec import UNSET, UnsetType
 from sessionref.sessions.generations import Generation
 from sessionref.sessions.rows import (
     MAX_SAFE_INTEGER,
-    PACKED,
     AnyRow,
+    AssistantMessage,
     Authored,
     Block,
-    OtherNode,
-    Plain,
-    Row,
+    LogRow,
+    Operation,
+    Packed,
     Source,
     StepEnd,
     StepStart,
@@ -30,18 +30,26 @@ from sessionref.sessions.rows import (
     Text,
     Title,
     ToolCall,
+    ToolResult,
     TurnEnd,
     TurnStart,
     UserMessage,
-    assistant_message,
-    tool_result,
+    assistant_data,
+    tool_data,
 )
-from sessionref.sessions.surface import InvalidSurfaceError, Replace
+from sessionref.sessions.surface import Citations, InvalidSurfaceError, Replace
 from sessionref_protocol import ecmascript
 
 Members = Mapping[str, bytes]
 
-_MARKERS: Final[Mapping[str, type[Row]]] = {
+_PACKED: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
+    "text-chunks": ("texts", frozenset()),
+    "reasoning-chunks": ("texts", frozenset()),
+    "tool-call-chunks": ("args", frozenset({"id", "name"})),
+}
+"""Packed rows by type: where their payload is, and which fields they have besides."""
+
+_MARKERS: Final[Mapping[str, type[LogRow]]] = {
     "turn/start": TurnStart,
     "turn/end": TurnEnd,
     "step/start": StepStart,
@@ -65,10 +73,10 @@ class InvalidMessageError(Exception):
     """An event of which a snapshot needs the text, but it has not the shape of a message."""
 
 
-class Unknown(Row, frozen=True, gc=False):
+class Unknown(LogRow, frozen=True, gc=False, kw_only=True):
     """An event of a type that we do not know."""
 
-    ignorable: bool = False
+    ignorable: bool
 
 
 def read_record(line: bytes, generation: Generation, expected: int) -> AnyRow:
@@ -81,7 +89,7 @@ def read_record(line: bytes, generation: Generation, expected: int) -> AnyRow:
     kind = string(members.get("type"))
     if kind is None:
         raise BadRecordError("a record has no type")
-    if generation.packed_rows and kind in PACKED:
+    if generation.packed_rows and kind in _PACKED:
         return _packed(kind, members, expected)
     if count(members.get("seq")) != expected:
         raise BadRecordError("a record is not the next one", ends_turn=kind == "turn/end")
@@ -90,15 +98,13 @@ def read_record(line: bytes, generation: Generation, expected: int) -> AnyRow:
         strange and not generation.understood and "surfaceOp" in members
     ):
         return _surface_row(kind, expected, members)
-    operation = _operation(members.get("surfaceOp"))
-    marker = _MARKERS.get(kind)
-    if marker is not None:
-        return marker(expected, operation)
+    if "surfaceOp" in members:
+        raise InvalidSurfaceError("an event that has no place on the surface claims one")
     if kind == "session/title":
-        return Title(expected, operation, msgspec.Raw(members.get("data", b"null")))
+        return Title(expected, data=msgspec.Raw(members.get("data", b"null")))
     if strange:
-        return Unknown(expected, operation, members.get("ignorable") == b"true")
-    return Plain(expected, operation)
+        return Unknown(expected, ignorable=members.get("ignorable") == b"true")
+    return _MARKERS.get(kind, LogRow)(expected)
 
 
 def record_members(line: bytes) -> Members:
@@ -139,12 +145,18 @@ def number(raw: bytes | None) -> int | float | None:
     return value if isinstance(value, int | float) else None
 
 
-def count(raw: bytes | None) -> int | None:
-    """The non-negative safe integer that a member is (`1.0` is one), or None for anything else."""
+def integer(raw: bytes | None) -> int | None:
+    """The safe integer that a member is (`1.0` is one), or None for anything else."""
     value = number(raw)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    return value if isinstance(value, int) and 0 <= value <= MAX_SAFE_INTEGER else None
+    return value if isinstance(value, int) and abs(value) <= MAX_SAFE_INTEGER else None
+
+
+def count(raw: bytes | None) -> int | None:
+    """The non-negative safe integer that a member is, or None for anything else."""
+    value = integer(raw)
+    return None if value is None or value < 0 else value
 
 
 def _object(raw: bytes | None) -> Members | None:
@@ -167,41 +179,43 @@ def _list(raw: bytes | None) -> list[bytes] | None:
 # Packed rows
 
 
-def _packed(kind: str, members: Members, expected: int) -> AnyRow:
+def _packed(kind: str, members: Members, expected: int) -> Packed:
     """A packed row, which stands or falls whole."""
-    if count(members.get("seq0")) != expected:
-        raise BadRecordError("a packed record is not the next one")
-    try:
-        row = msgspec.convert(_plain_numbers(members), PACKED[kind])
-    except (msgspec.DecodeError, RecursionError):
-        raise BadRecordError("a packed record is malformed") from None
-    if row.events == 0:
-        raise BadRecordError("a packed record is malformed")
-    return row
+    payload, others = _PACKED[kind]
+    data = _object(members.get("data")) or {}
+    texts = _list(data.get(payload)) or []
+    if (
+        members.keys() != {"type", "seq0", "time0", "data"}
+        or data.keys() - others != {"turn", "step", "index", "dt", payload}
+        or count(members["seq0"]) != expected
+        or any(count(data[name]) is None for name in ("turn", "step", "index"))
+        or ("id" in others and not string(data.get("id")))
+        or ("name" in data and string(data["name"]) is None)
+        or not texts
+        or any(string(text) is None for text in texts)
+        or not _good_times(members["time0"], _list(data["dt"]), len(texts))
+    ):
+        raise BadRecordError("a packed record is malformed, or not the next one")
+    return Packed(expected, len(texts))
 
 
-def _plain_numbers(members: Members) -> dict[str, Any]:
-    """The members as values, integers written as floats (`1.0`) made integers two levels down."""
-
-    def plain(value: object, depth: int) -> object:
-        if isinstance(value, float) and value.is_integer():
-            return int(value)
-        if isinstance(value, dict) and depth:
-            return {key: plain(item, depth - 1) for key, item in value.items()}
-        if isinstance(value, list) and depth:
-            return [plain(item, depth - 1) for item in value]
-        return value
-
-    return {key: plain(ecmascript.decode_any(raw), 2) for key, raw in members.items()}
+def _good_times(first: bytes, gaps: list[bytes] | None, events: int) -> bool:
+    """Whether the times of all events of a packed row are safe integers."""
+    if gaps is None or len(gaps) != events - 1:
+        return False
+    time = 0
+    for step in map(integer, (first, *gaps)):
+        if step is None or abs(time + step) > MAX_SAFE_INTEGER:
+            return False
+        time += step
+    return True
 
 
 # The surface
 
 
-def _operation(raw: bytes | None) -> Literal["append"] | Replace | UnsetType:
-    """What an event does to the surface; UNSET where it does not say."""
-    if raw is None:
-        return UNSET
+def _operation(raw: bytes | None) -> Operation:
+    """What an event does to the surface."""
     if string(raw) == "append":
         return "append"
     written = _object(raw)
@@ -211,10 +225,10 @@ def _operation(raw: bytes | None) -> Literal["append"] | Replace | UnsetType:
             start, end = count(written.get(first)), count(written.get(last))
             if spelled == {"op", first, last} and start is not None and end is not None:
                 return Replace("replace", start, end)
-    raise InvalidSurfaceError("a surface operation that we do not know")
+    raise InvalidSurfaceError("a surface event has no operation that we know")
 
 
-def _citations(raw: bytes | None) -> list[int | list[int]] | UnsetType:
+def _citations(raw: bytes | None) -> Citations | UnsetType:
     if raw is None:
         return UNSET
     items = _list(raw)
@@ -245,12 +259,12 @@ def _surface_row(kind: str, seq: int, members: Members) -> SurfaceRow:
         case "steering/message":
             return UserMessage(data=_authored(_nested(data)), **common)
         case "assistant/message":
-            return assistant_message(_blocks(_nested(data)), **common)
+            return AssistantMessage(data=assistant_data(_blocks(_nested(data))), **common)
         case "tool/result":
-            return tool_result(_call_id(data), **common)
+            return ToolResult(data=tool_data(_call_id(data)), **common)
         case "system/message":
             return SystemMessage(**common)
-    return OtherNode(**common)
+    return SurfaceRow(**common)
 
 
 def _nested(data: Members | None) -> Members | None:

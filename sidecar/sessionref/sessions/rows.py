@@ -6,23 +6,32 @@ So each type here may be narrower than the rule but never wider. This module kno
 order of rows. Source: the log format, sections 3 to 5.
 """
 
-from functools import cache
+from functools import cache, reduce
 from operator import or_
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, NoReturn
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from sessionref.sessions.generations import Generation
-from sessionref.sessions.surface import Replace
+from sessionref.sessions.surface import Citations, Replace
 
 MAX_SAFE_INTEGER: Final = 2**53 - 1
 """The largest integer that ECMAScript counts exactly; seqs and times stay within."""
 
-Count = Annotated[int, Meta(ge=0, le=MAX_SAFE_INTEGER)]
-SafeInteger = Annotated[int, Meta(ge=-MAX_SAFE_INTEGER, le=MAX_SAFE_INTEGER)]
+_MAX_GAP: Final = 2**40
+_MAX_GAPS: Final = 2**11
+"""No sum of so few and so small gaps leaves the safe integers, if the time stays below 2**52."""
+
+_Count = Annotated[int, Meta(ge=0, le=MAX_SAFE_INTEGER)]
+_Time = Annotated[int, Meta(ge=0, lt=2**52)]
+_Gap = Annotated[int, Meta(ge=-_MAX_GAP, le=_MAX_GAP)]
 
 Operation = Literal["append"] | Replace
+
+
+class _Nothing:
+    """A type without values: a row that has a field of this type is refused."""
 
 
 # Content
@@ -36,28 +45,24 @@ class ToolCall(msgspec.Struct, frozen=True, gc=False, tag="tool-call"):
     id: str
 
 
-class Reasoning(msgspec.Struct, frozen=True, gc=False, tag="reasoning"):
+class _Reasoning(msgspec.Struct, frozen=True, gc=False, tag="reasoning"):
     pass
 
 
-class Image(msgspec.Struct, frozen=True, gc=False, tag="image"):
+class _Image(msgspec.Struct, frozen=True, gc=False, tag="image"):
     pass
 
 
-class File(msgspec.Struct, frozen=True, gc=False, tag="file"):
+class _File(msgspec.Struct, frozen=True, gc=False, tag="file"):
     pass
 
 
-Block = Text | ToolCall | Reasoning | Image | File
+Block = Text | ToolCall | _Reasoning | _Image | _File
 
 
 class Source(msgspec.Struct, frozen=True, gc=False):
     kind: str
     plugin: str = ""
-
-
-class Message(msgspec.Struct, frozen=True, gc=False):
-    content: list[Block]
 
 
 class Authored(msgspec.Struct, frozen=True, gc=False):
@@ -67,166 +72,182 @@ class Authored(msgspec.Struct, frozen=True, gc=False):
     source: Source
 
 
-class CallSource(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+class _Content(msgspec.Struct, frozen=True, gc=False):
+    content: list[Block]
+
+
+class _Assistant(msgspec.Struct, frozen=True, gc=False):
+    message: _Content
+
+
+class _Call(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     call_id: str | None = None
+
+
+class _Result(msgspec.Struct, frozen=True, gc=False):
+    source: _Call
+
+
+class _ToolMessage(msgspec.Struct, frozen=True, gc=False):
+    message: _Result
 
 
 # Rows
 
 
-class Row(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """One event. `surface_op` is what it does to the surface, UNSET where it does nothing."""
+class Row(msgspec.Struct, frozen=True, gc=False):
+    """One event, or in a packed row the first of several."""
 
     seq: int
-    surface_op: Operation | UnsetType = UNSET
 
 
-class Plain(Row, frozen=True, gc=False):
-    """An event of which a snapshot needs only that it happened."""
+class LogRow(Row, frozen=True, gc=False, rename="camel"):
+    """An event that has no place on the surface and claims none."""
+
+    surface_op: _Nothing | UnsetType = UNSET
 
 
-class TurnStart(Row, frozen=True, gc=False, tag="turn/start"):
+class TurnStart(LogRow, frozen=True, gc=False, tag="turn/start"):
     pass
 
 
-class TurnEnd(Row, frozen=True, gc=False, tag="turn/end"):
+class TurnEnd(LogRow, frozen=True, gc=False, tag="turn/end"):
     pass
 
 
-class StepStart(Row, frozen=True, gc=False, tag="step/start"):
+class StepStart(LogRow, frozen=True, gc=False, tag="step/start"):
     pass
 
 
-class StepEnd(Row, frozen=True, gc=False, tag="step/end"):
+class StepEnd(LogRow, frozen=True, gc=False, tag="step/end"):
     pass
 
 
-class Title(Row, frozen=True, gc=False, tag="session/title"):
+class Title(LogRow, frozen=True, gc=False, tag="session/title"):
     data: msgspec.Raw = msgspec.Raw(b"null")
 
 
-class SurfaceRow(Row, frozen=True, gc=False):
-    """An event that lives on the surface."""
+class SurfaceRow(Row, frozen=True, gc=False, kw_only=True, rename="camel"):
+    """An event that lives on the surface, though never quoted unless it is of a subtype."""
 
-    source_event_seqs: list[int | list[int]] | UnsetType = UNSET
-
-
-class UserMessage(SurfaceRow, frozen=True, gc=False, kw_only=True, tag="user/message"):
-    data: Authored
-
-
-class _Assistant(msgspec.Struct, frozen=True, gc=False):
-    message: Message
-
-
-class AssistantMessage(SurfaceRow, frozen=True, gc=False, kw_only=True, tag="assistant/message"):
-    data: _Assistant
-
-
-def assistant_message(content: list[Block], **row: Any) -> AssistantMessage:
-    """An assistant message of which the content is known."""
-    return AssistantMessage(data=_Assistant(Message(content)), **row)
-
-
-class _CallMessage(msgspec.Struct, frozen=True, gc=False):
-    source: CallSource
-
-
-class _Result(msgspec.Struct, frozen=True, gc=False):
-    message: _CallMessage
-
-
-class ToolResult(SurfaceRow, frozen=True, gc=False, kw_only=True, tag="tool/result"):
-    data: _Result
-
-
-def tool_result(call_id: str | None, **row: Any) -> ToolResult:
-    """A tool result of which the call is known."""
-    return ToolResult(data=_Result(_CallMessage(CallSource(call_id))), **row)
+    surface_op: Operation
+    source_event_seqs: Citations | UnsetType = UNSET
 
 
 class SystemMessage(SurfaceRow, frozen=True, gc=False, tag="system/message"):
     pass
 
 
-class OtherNode(SurfaceRow, frozen=True, gc=False):
-    """A surface event that is never quoted."""
+class UserMessage(SurfaceRow, frozen=True, gc=False, kw_only=True, tag="user/message"):
+    data: Authored
 
 
-class _Packed(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
-    seq: Count = msgspec.field(name="seq0")
-    time: SafeInteger = msgspec.field(name="time0")
+class AssistantMessage(SurfaceRow, frozen=True, gc=False, kw_only=True, tag="assistant/message"):
+    data: _Assistant
+
+    @property
+    def content(self) -> list[Block]:
+        """The blocks that we know; others are left out."""
+        return self.data.message.content
 
 
-class _Deltas(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True, kw_only=True):
-    turn: Count
-    step: Count
-    index: Count
-    dt: list[SafeInteger]
+class ToolResult(SurfaceRow, frozen=True, gc=False, kw_only=True, tag="tool/result"):
+    data: _ToolMessage
+
+    @property
+    def call_id(self) -> str | None:
+        """Which call it answers, if it says."""
+        return self.data.message.source.call_id
 
 
-class _TextDeltas(_Deltas, frozen=True, gc=False, forbid_unknown_fields=True, kw_only=True):
+def assistant_data(content: list[Block]) -> _Assistant:
+    """The data of an assistant message of which the content is known."""
+    return _Assistant(_Content(content))
+
+
+def tool_data(call_id: str | None) -> _ToolMessage:
+    """The data of a tool result of which the call is known."""
+    return _ToolMessage(_Result(_Call(call_id)))
+
+
+# Packed rows
+
+
+class _Deltas(msgspec.Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
+    turn: _Count
+    step: _Count
+    index: _Count
+    dt: Annotated[list[_Gap], Meta(max_length=_MAX_GAPS)]
+
+
+class _TextDeltas(_Deltas, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
     texts: list[str]
 
 
-class _CallDeltas(_Deltas, frozen=True, gc=False, forbid_unknown_fields=True, kw_only=True):
-    id: str
+class _CallDeltas(_Deltas, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
+    id: Annotated[str, Meta(min_length=1)]
     name: str = ""
     args: list[str]
 
 
-class TextChunks(_Packed, frozen=True, gc=False, forbid_unknown_fields=True, tag="text-chunks"):
-    """A packed row of text deltas: it stands for as many events as it has payload strings."""
+class PackedRow(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
+    """A row that stands for many events; `seq` is that of the first."""
 
+    seq: _Count = msgspec.field(name="seq0")
+
+    @property
+    def events(self) -> int:
+        """How many events the row stands for; 0 where it has not a time for each."""
+        raise NotImplementedError
+
+
+class _PackedTexts(PackedRow, frozen=True, gc=False):
+    time: _Time = msgspec.field(name="time0")
     data: _TextDeltas
 
     @property
     def events(self) -> int:
-        """How many events the row stands for; 0 where it is not a valid row."""
-        return _packed_events(self.time, self.data.dt, len(self.data.texts))
+        return _events(self.data.dt, self.data.texts)
 
 
-class ReasoningChunks(TextChunks, frozen=True, gc=False, tag="reasoning-chunks"):
+class TextChunks(_PackedTexts, frozen=True, gc=False, tag="text-chunks"):
     pass
 
 
-class ToolCallChunks(
-    _Packed, frozen=True, gc=False, forbid_unknown_fields=True, tag="tool-call-chunks"
-):
-    """A packed row of the deltas of one tool call."""
+class ReasoningChunks(_PackedTexts, frozen=True, gc=False, tag="reasoning-chunks"):
+    pass
 
+
+class ToolCallChunks(PackedRow, frozen=True, gc=False, tag="tool-call-chunks"):
+    time: _Time = msgspec.field(name="time0")
     data: _CallDeltas
 
     @property
     def events(self) -> int:
-        """How many events the row stands for; 0 where it is not a valid row."""
-        if not self.data.id:
-            return 0
-        return _packed_events(self.time, self.data.dt, len(self.data.args))
+        return _events(self.data.dt, self.data.args)
 
 
-PackedRow = TextChunks | ReasoningChunks | ToolCallChunks
-AnyRow = Row | TextChunks | ReasoningChunks | ToolCallChunks
+class Packed(PackedRow, frozen=True, gc=False):
+    """A packed row that was read by the rule."""
 
-PACKED: Final[dict[str, type[PackedRow]]] = {
-    "text-chunks": TextChunks,
-    "reasoning-chunks": ReasoningChunks,
-    "tool-call-chunks": ToolCallChunks,
-}
+    size: int
 
-
-def _packed_events(time: int, gaps: list[int], events: int) -> int:
-    if len(gaps) != events - 1:
-        return 0
-    if abs(time) + sum(map(abs, gaps)) > MAX_SAFE_INTEGER:
-        for gap in gaps:
-            time += gap
-            if abs(time) > MAX_SAFE_INTEGER:
-                return 0
-    return events
+    @property
+    def events(self) -> int:
+        return self.size
 
 
-_SHAPED: Final[tuple[type[Row], ...]] = (
+def _events(gaps: list[int], payload: list[str]) -> int:
+    events = len(payload)
+    return events if len(gaps) == events - 1 else 0
+
+
+_PACKED: Final = (TextChunks, ReasoningChunks, ToolCallChunks)
+
+AnyRow = Row | PackedRow
+
+
+_SHAPED: Final = (
     TurnStart,
     TurnEnd,
     StepStart,
@@ -237,26 +258,34 @@ _SHAPED: Final[tuple[type[Row], ...]] = (
     ToolResult,
     SystemMessage,
 )
+_DECIDED_BY_THE_RULE: Final = frozenset({"steering/message"})
 
 
 @cache
-def decoder(generation: Generation) -> "msgspec.json.Decoder[Any]":
-    """A decoder of one line of a log of this generation into an `AnyRow`.
+def decoder(generation: Generation) -> "msgspec.json.Decoder[AnyRow]":
+    """A decoder of one line of a log of this generation, into one of its `shapes`.
 
     Raises `msgspec.DecodeError` or `RecursionError` for whatever it does not take.
     """
-    known = generation.log_types | generation.surface_types
-    shapes: list[Any] = [PACKED[name] for name in PACKED] if generation.packed_rows else []
+    return msgspec.json.Decoder(reduce(or_, shapes(generation)), dec_hook=_refuse)
+
+
+@cache
+def shapes(generation: Generation) -> tuple[type[AnyRow], ...]:
+    """The types of the rows of this generation."""
     shaped: dict[Any, Any] = {shape.__struct_config__.tag: shape for shape in _SHAPED}
-    for name in sorted(known - {"steering/message"}):
-        shape = shaped.get(name)
-        if shape is None:
-            base = OtherNode if name in generation.surface_types else Plain
-            shape = msgspec.defstruct(
-                name, [], bases=(base,), tag=name, frozen=True, gc=False, rename="camel"
-            )
-        shapes.append(shape)
-    union = shapes[0]
-    for shape in shapes[1:]:
-        union = or_(union, shape)
-    return msgspec.json.Decoder(union)
+    found: list[Any] = list(_PACKED) if generation.packed_rows else []
+    for base, names in (
+        (LogRow, generation.log_types),
+        (SurfaceRow, generation.surface_types - _DECIDED_BY_THE_RULE),
+    ):
+        found += [shaped.get(name) or _tagged(base, name) for name in sorted(names)]
+    return tuple(found)
+
+
+def _tagged(base: type[Row], name: str) -> Any:
+    return msgspec.defstruct(name, [], bases=(base,), tag=name, frozen=True, gc=False)
+
+
+def _refuse(_type: type, _value: object) -> NoReturn:
+    raise ValueError("there must be no such field")

@@ -8,15 +8,16 @@ no files, no JSON and no format generation. Source: the log format, section 4.
 
 import enum
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from sessionref.sessions.model import Node
 
 _ENDS: Final = -1
-"""Closes the ring of nodes: what precedes the first and what follows the last."""
+"""Closes the ring of linked nodes: what precedes the first and what follows the last."""
 
 
 class Kind(enum.Enum):
@@ -31,20 +32,23 @@ class Replace(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="c
     """A replacement as it is written: the inclusive span, in the spelling of v0 or of v3."""
 
     op: str
-    start: int | None = None
-    end: int | None = None
-    start_seq: int | None = None
-    end_seq: int | None = None
+    start: int | UnsetType = UNSET
+    end: int | UnsetType = UNSET
+    start_seq: int | UnsetType = UNSET
+    end_seq: int | UnsetType = UNSET
 
-    def span(self) -> tuple[int, int] | None:
-        """First and last seq of the span, or None where the operation is not a valid one."""
-        match (self.start, self.end, self.start_seq, self.end_seq):
-            case (int(first), int(last), None, None) | (None, None, int(first), int(last)):
-                return (first, last) if self.op == "replace" else None
-        return None
+    def span(self) -> tuple[int, int]:
+        """First and last seq of the span. Raises `InvalidSurfaceError`."""
+        if self.op == "replace":
+            match (self.start, self.end, self.start_seq, self.end_seq):
+                case (int(first), int(last), UnsetType(), UnsetType()):
+                    return first, last
+                case (UnsetType(), UnsetType(), int(first), int(last)):
+                    return first, last
+        raise InvalidSurfaceError("a surface event has no operation that we know")
 
 
-Citations = Sequence[int | Sequence[int]]
+Citations = list[int | list[int]]
 """`sourceEventSeqs` as written: seqs, and inclusive ranges as pairs."""
 
 
@@ -53,57 +57,65 @@ class InvalidSurfaceError(Exception):
 
 
 class Surface:
-    """The surface of one log, as far as the log has been read."""
+    """The surface of one log, as far as the log has been read.
+
+    Nodes that were appended since the last replacement wait in a list. A replacement links them
+    into the ring first, so each node is linked once at most, and in most logs never.
+    """
 
     def __init__(self, *, system_first: bool) -> None:
         self._system_first = system_first
-        self._nodes: dict[int, Node] = {}
-        self._kinds: dict[int, Kind] = {}
+        self._appended: list[Node] = []
+        self._linked: dict[int, Node] = {}
         self._next = {_ENDS: _ENDS}
         self._previous = {_ENDS: _ENDS}
+        self._kinds: dict[int, Kind] = {}
 
-    def nodes(self) -> tuple[Node, ...]:
+    def nodes(self) -> list[Node]:
         """The nodes in surface order."""
-        return tuple(self._nodes[seq] for seq in self._walk())
+        nodes: list[Node] = []
+        seq = self._next[_ENDS]
+        while seq != _ENDS:
+            nodes.append(self._linked[seq])
+            seq = self._next[seq]
+        return nodes + self._appended
 
-    def append(self, node: Node, kind: Kind, citations: Citations | None) -> None:
-        """Put a node at the end. None: the event cites nothing."""
-        if citations is not None:
-            _checked(citations, node.seq)
-        self._insert(node, kind, self._previous[_ENDS], _ENDS)
+    def append(self, node: Node, kind: Kind) -> None:
+        """Put a node at the end. What it cites is checked by `check_citations`."""
+        if kind is not Kind.MESSAGE:
+            self._kinds[node.seq] = kind
+        self._appended.append(node)
 
-    def replace(
-        self, node: Node, kind: Kind, span: tuple[int, int], citations: Citations | None
-    ) -> None:
-        """Put a node in the place of an inclusive span of the surface."""
+    def replace(self, node: Node, kind: Kind, span: tuple[int, int], citations: Citations) -> None:
+        """Put a node in the place of an inclusive span. Raises `InvalidSurfaceError`."""
+        self._link_appended()
         removed = self._span(*span)
-        if citations is None or not _covers(_checked(citations, node.seq), removed):
+        if not _covers(_checked(citations, node.seq), removed):
             raise InvalidSurfaceError("a replacement does not cite everything that it replaces")
         self._check_kinds(kind, removed)
         before, after = self._previous[removed[0]], self._next[removed[-1]]
         for seq in removed:
-            del self._nodes[seq], self._next[seq], self._previous[seq]
+            del self._linked[seq], self._next[seq], self._previous[seq]
             self._kinds.pop(seq, None)
-        self._insert(node, kind, before, after)
-
-    def _insert(self, node: Node, kind: Kind, before: int, after: int) -> None:
-        seq = node.seq
-        self._nodes[seq] = node
         if kind is not Kind.MESSAGE:
-            self._kinds[seq] = kind
+            self._kinds[node.seq] = kind
+        self._link(node, before, after)
+
+    def _link_appended(self) -> None:
+        for node in self._appended:
+            self._link(node, self._previous[_ENDS], _ENDS)
+        self._appended.clear()
+
+    def _link(self, node: Node, before: int, after: int) -> None:
+        seq = node.seq
+        self._linked[seq] = node
         self._next[before] = self._previous[after] = seq
         self._previous[seq] = before
         self._next[seq] = after
 
-    def _walk(self) -> Iterator[int]:
-        seq = self._next[_ENDS]
-        while seq != _ENDS:
-            yield seq
-            seq = self._next[seq]
-
     def _span(self, first: int, last: int) -> list[int]:
         """The seqs of an inclusive span, in surface order."""
-        if first not in self._nodes or last not in self._nodes:
+        if first not in self._linked or last not in self._linked:
             raise InvalidSurfaceError("a replacement names an event that is not on the surface")
         span = [first]
         while span[-1] != last:
@@ -114,15 +126,19 @@ class Surface:
         return span
 
     def _check_kinds(self, kind: Kind, removed: list[int]) -> None:
-        kinds = [self._kinds.get(seq, Kind.MESSAGE) for seq in removed[:2]]
-        if kind is Kind.TOOL_RESULT and kinds != [Kind.TOOL_RESULT]:
+        first = self._kinds.get(removed[0], Kind.MESSAGE)
+        alone = len(removed) == 1
+        if kind is Kind.TOOL_RESULT and not (alone and first is Kind.TOOL_RESULT):
             raise InvalidSurfaceError("a tool result may replace exactly one tool result")
-        first = self._next[_ENDS]
-        opens = removed[0] == first and kinds[0] is Kind.SYSTEM
-        if self._system_first and opens and (kind is not Kind.SYSTEM or len(removed) > 1):
-            raise InvalidSurfaceError(
-                "only a system message may replace the opening system message"
-            )
+        opening = first is Kind.SYSTEM and removed[0] == self._next[_ENDS]
+        if self._system_first and opening and not (alone and kind is Kind.SYSTEM):
+            raise InvalidSurfaceError("only a system message may replace the opening one")
+
+
+def check_citations(citations: Citations, seq: int) -> None:
+    """Raises `InvalidSurfaceError` unless the cited seqs are unique and earlier than `seq`."""
+    if len(citations) != 1 or type(citations[0]) is not int or not 0 <= citations[0] < seq:
+        _checked(citations, seq)
 
 
 _Ranges = list[tuple[int, int]]
@@ -130,15 +146,14 @@ _Ranges = list[tuple[int, int]]
 
 def _checked(citations: Citations, seq: int) -> set[int] | _Ranges:
     """The cited seqs, unique and earlier than `seq`: a set, or increasing ranges."""
-    plain = [cited for cited in citations if isinstance(cited, int)]
-    if len(plain) == len(citations):
-        unique = set(plain)
-        if len(unique) != len(plain):
-            raise InvalidSurfaceError("an event is cited twice")
-        if plain and not 0 <= min(plain) <= max(plain) < seq:
-            raise InvalidSurfaceError("an event cites one that is not earlier")
-        return unique
-    return _checked_ranges(citations, seq)
+    if len(citations) == 1 or list in set(map(type, citations)):
+        return _checked_ranges(citations, seq)
+    unique: set[int] = set(citations)  # type: ignore[arg-type]
+    if len(unique) != len(citations):
+        raise InvalidSurfaceError("an event is cited twice")
+    if unique and not 0 <= min(unique) <= max(unique) < seq:
+        raise InvalidSurfaceError("an event cites one that is not earlier")
+    return unique
 
 
 def _checked_ranges(citations: Citations, seq: int) -> _Ranges:
@@ -153,7 +168,7 @@ def _checked_ranges(citations: Citations, seq: int) -> _Ranges:
     return ranges
 
 
-def _pair(cited: Sequence[int]) -> tuple[int, int]:
+def _pair(cited: list[int]) -> tuple[int, int]:
     if len(cited) != 2:
         raise InvalidSurfaceError("a cited range is not a pair")
     return cited[0], cited[1]
