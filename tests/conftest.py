@@ -2,8 +2,10 @@
 
 import pytest
 
-from support import verdicts
-from support.roots import session_roots, sidecar_at
+pytest.register_assert_rewrite("support")
+
+from support import verdicts  # noqa: E402 (after the rewrite, so that its asserts explain)
+from support.roots import session_roots, sidecar_at  # noqa: E402
 
 __all__ = ["session_roots", "sidecar_at"]
 

@@ -5,7 +5,9 @@ agent in `/w`, the latter with the query `title`; `prepare` is of the victim, `p
 its undamaged sibling. The recorded `titles`, `surface` and `recovered` say nothing more of us.
 
 Recorded errors have only a stable code, so the cause that we owe for each refusal is stated here.
-A header that does not name its own path is not listed: its id can't be believed.
+Readings: a header that does not name its own path is not listed, since its id can't be believed;
+its folder's id is `corrupt`, while an id of which no folder has the name is `not_found`. A version
+that is not the file name's is a format that we do not support.
 """
 
 from collections.abc import Iterable, Mapping
@@ -29,7 +31,9 @@ CAUSES = {
     "root absent": "not_found",
     "id too long for a path component": "not_found",
     "duplicate id in two project dirs": "conflict",
-    "header version 1": "corrupt",
+    "header version 1": "unsupported_format",
+    "unescaped directory spelling": "not_found",
+    "lowercase escape spelling": "not_found",
 }
 """The cause of a refusal where it is not plain damage."""
 

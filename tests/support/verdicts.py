@@ -23,8 +23,8 @@ def differences(kind: str) -> dict[str, Any]:
 
 
 def merged(recorded: Any, answer: Any) -> Any:
-    """The recorded answer with the parts replaced that differ."""
-    if isinstance(recorded, dict) and isinstance(answer, dict):
+    """The recorded answer with the parts replaced that differ; an error replaces all of it."""
+    if isinstance(recorded, dict) and isinstance(answer, dict) and "error" not in answer:
         return {**recorded, **answer}
     return answer
 

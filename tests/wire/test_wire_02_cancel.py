@@ -184,36 +184,3 @@ def test_the_loop_answers_others_while_a_session_is_read(big_sidecar: Sidecar) -
     assert time.monotonic() - started < PROMPTLY
     big_sidecar.notify("$/cancelRequest", {"id": request_id})
     assert_cancelled(failure(big_sidecar, request_id))
-
-
-class TestAHostThatDoesNotAnswer:
-    """The host declared live sessions, is asked for one, and is silent."""
-
-    @pytest.fixture
-    def asked(self, own_sidecar: Sidecar) -> tuple[Sidecar, int | str, Any]:
-        """The sidecar, a `prepare` in flight, and the id of what our host is asked for it."""
-        initialize = {"protocolVersion": 1, "capabilities": {"liveSessions": True}}
-        own_sidecar.call("initialize", initialize)
-        request_id = own_sidecar.request("prepare", requests.prepare("plain-talk"))
-        question = own_sidecar.asked("host/readLiveSession")
-        assert question["params"]["sessionId"] == "plain-talk"
-        return own_sidecar, request_id, question["id"]
-
-    def test_is_not_waited_for_after_a_cancel(self, asked: tuple[Sidecar, int | str, Any]) -> None:
-        sidecar, request_id, question_id = asked
-        sidecar.notify("$/cancelRequest", {"id": request_id})
-        assert_cancelled(failure(sidecar, request_id))
-        withdrawn = sidecar.asked("$/cancelRequest")
-        assert withdrawn["params"] == {"id": question_id}
-        assert "id" not in withdrawn
-        sidecar.respond(question_id, None)
-        assert sidecar.call("parseText", {"text": "x"})["text"] == "x"
-
-    def test_says_null_and_then_the_disk_is_asked(
-        self, asked: tuple[Sidecar, int | str, Any]
-    ) -> None:
-        sidecar, request_id, question_id = asked
-        sidecar.respond(question_id, None)
-        result = sidecar.settle(request_id)
-        (reference,) = result["additionalContext"]["source"]["references"]
-        assert reference["capturedThroughSeq"] == 21

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from support import requests
-from support.sidecar import Sidecar, WireError
+from support.sidecar import Sidecar
 
 MIB = 1 << 20
 INITIALIZE = {"protocolVersion": 1, "clientInfo": {"name": "test", "version": "0"}}
@@ -94,15 +94,3 @@ class TestLiveSessions:
         own_sidecar.call("listCandidates", {"agent": requests.AGENT})
         own_sidecar.call("prepare", requests.prepare("plain-talk"))
         assert own_sidecar.unclaimed() == []
-
-    def test_a_host_that_fails_is_the_cause(self, own_sidecar: Sidecar) -> None:
-        capabilities = {"capabilities": {"liveSessions": True}}
-        own_sidecar.call("initialize", {**INITIALIZE, **capabilities})
-        request_id = own_sidecar.request("prepare", requests.prepare("plain-talk"))
-        question = own_sidecar.asked("host/readLiveSession")
-        error = {"code": -32603, "message": "boom"}
-        own_sidecar.send({"jsonrpc": "2.0", "id": question["id"], "error": error})
-        failure = WireError(own_sidecar.answer(request_id)["error"])
-        assert (failure.code, failure.data["cause"]) == (-32014, "host")
-        assert failure.data["retryable"] is True
-        assert "boom" not in failure.message

@@ -65,7 +65,7 @@ def test_the_context_goes_where_the_policy_says(
 
 
 def test_an_outcome_says_what_became_of_each_reference(sidecar: Sidecar) -> None:
-    """Duplicates are one reference, under its first label; its index is that in the message."""
+    """Duplicates are one reference, under its first label; the index counts references."""
     text = f"{ALPHA} again @[Other](dsh-session:InBsYWluLXRhbGsi) and {BETA}"
     _, (outcome,) = step(sidecar, one(text, "a"))
     first, second = outcome["references"]
@@ -83,7 +83,7 @@ def test_an_outcome_says_what_became_of_each_reference(sidecar: Sidecar) -> None
         "omittedBytes": 0,
         "truncated": False,
     }
-    assert (second["sessionId"], second["label"], second["inputIndex"]) == ("no-cwd", "Beta", 2)
+    assert (second["sessionId"], second["label"], second["inputIndex"]) == ("no-cwd", "Beta", 1)
 
 
 def test_a_session_without_messages_is_empty_and_still_inserted(sidecar: Sidecar) -> None:
