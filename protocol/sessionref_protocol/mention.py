@@ -7,8 +7,7 @@ here knows of sessions or of the wire. Source of the rules: the contract, sectio
 """
 
 import re
-from base64 import urlsafe_b64encode
-from binascii import a2b_base64
+from binascii import a2b_base64, b2a_base64
 from typing import Final
 
 import msgspec
@@ -34,7 +33,8 @@ SCHEME: Final = "dsh-session:"
 _QUOTED: Final = 120
 """How much of a malformed mention an error text may show, in UTF-16 code units."""
 
-_STANDARD_ALPHABET: Final = str.maketrans("-_", "+/")
+_TO_STANDARD: Final = str.maketrans("-_", "+/")
+_TO_URL_SAFE: Final = bytes.maketrans(b"+/", b"-_")
 _LABEL_SPECIAL: Final = re.compile(r"[\\\]]")
 _LABEL_ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
 
@@ -73,12 +73,13 @@ class MalformedMention(Exception):  # noqa: N818 - the field's term
 
 def encode_uri(session_id: str) -> str:
     """The one canonical URI of a session id; every string is an id, the empty one too."""
-    return SCHEME + urlsafe_b64encode(quote(session_id).encode()).rstrip(b"=").decode()
+    payload = b2a_base64(quote(session_id).encode(), newline=False).rstrip(b"=")
+    return SCHEME + payload.translate(_TO_URL_SAFE).decode()
 
 
 def decode_uri(uri: str) -> str | None:
     """The session id, or None for anything that `encode_uri` would not have spelled like this."""
-    payload = uri.removeprefix(SCHEME).translate(_STANDARD_ALPHABET)
+    payload = uri.removeprefix(SCHEME).translate(_TO_STANDARD)
     try:
         session_id = decode(a2b_base64(payload + "=="), str)
     except (ValueError, msgspec.DecodeError):
