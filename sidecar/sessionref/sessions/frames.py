@@ -53,8 +53,10 @@ class Block(NamedTuple):
     """Decompressed bytes of a log, in order."""
 
     data: bytes
+    whole: bool
+    """It is of a frame that the file has whole: nothing in it was torn."""
     end: int | None
-    """Where in the file the frame ends that ends right here, and None in the midst of one."""
+    """Where in the file the frame ends whose content ends here; None in the midst of one."""
 
 
 def plain_blocks(read: Read, size: int, *, step: int = STEP) -> Iterator[Block]:
@@ -63,13 +65,13 @@ def plain_blocks(read: Read, size: int, *, step: int = STEP) -> Iterator[Block]:
     while offset < size:
         data = read(offset, min(step, size - offset))
         offset += len(data)
-        yield Block(data, None)
+        yield Block(data, whole=False, end=None)
 
 
 def zstd_blocks(
     read: Read, size: int, max_window_bytes: int, *, step: int = STEP, singly: bool = False
 ) -> Iterator[Block]:
-    """The blocks of concatenated frames. What follows the last `end` is of a torn frame.
+    """The blocks of concatenated frames; only those of a torn last frame are not `whole`.
 
     `singly`: no frame is looked at before the content of the one before it has been taken.
     Raises `ReadError` ("corrupt") for anything that is no frame, or not a whole and good one,
@@ -172,7 +174,8 @@ def _decompressed(
     reader = decompressor.stream_reader(source, read_across_frames=True)  # type: ignore[arg-type]
     try:
         while data := reader.read(step):
-            yield Block(data, None)
+            yield Block(data, whole=end is not None, end=None)
     except zstandard.ZstdError:
         raise ReadError("corrupt", "a frame of the log is damaged") from None
-    yield Block(b"", end)
+    if end is not None:
+        yield Block(b"", whole=True, end=end)

@@ -12,7 +12,7 @@ from sessionref.sessions.fold import LogFold
 from sessionref.sessions.frames import Block
 from sessionref.sessions.generations import generation
 from sessionref.sessions.header import MAX_HEADER_BYTES, FirstLine, read_header
-from sessionref.sessions.model import ReadError, Reading
+from sessionref.sessions.model import Header, ReadError, Reading
 from sessionref.sessions.paths import LogName
 
 
@@ -33,13 +33,14 @@ def read_first_line(blocks: Iterable[Block], place: Place) -> FirstLine:
     first: FirstLine | None = None
     size = 0
     for block in blocks:
-        if first is None:
-            lines = unfinished.join(block.data)
-            if lines:
-                first = read_header(lines[0], place.name, place.project, place.folder)
+        if place.name.compressed and not block.whole:
+            break
+        lines = [] if first else unfinished.join(block.data)
+        if lines:
+            first = _header(lines[0], place)
         size += len(block.data)
-        whole = block.end is not None or not place.name.compressed
-        if first is not None and (whole or size > MAX_HEADER_BYTES):
+        trusted = block.end is not None or not place.name.compressed or size > MAX_HEADER_BYTES
+        if first is not None and trusted:
             return first
     raise ReadError("corrupt", "the log has no whole first line")
 
@@ -85,35 +86,42 @@ class LogReader:
         self._place = place
         self._unfinished = UnfinishedLine(max_record_bytes)
         self._fold = LogFold(generation(place.name.generation))
-        self._first: FirstLine | None = None
-        self._whole = not place.name.compressed
-        """The complete frames so far, if any, hold whole lines; a plain file needs none."""
+        self._header: Header | None = None
+        self._whole = place.name.compressed
+        """All bytes so far are of whole frames, which must hold whole lines."""
 
     def push(self, block: Block) -> None:
         """Take the next block. Raises `ReadError`."""
+        if self._whole and not block.whole:
+            self._end_whole_frames()
         lines = self._unfinished.join(block.data)
-        if lines and self._first is None:
-            self._first = self._header(lines.pop(0))
+        if lines and self._header is None:
+            self._header = self._own_header(lines.pop(0))
         self._fold.feed(lines)
-        if block.end is not None:
-            self._end_frame()
+        if block.whole and self._fold.dropping:
+            raise ReadError("corrupt", "a whole frame holds a bad record")
 
     def finish(self) -> Reading:
         """What the log comes to, now that it has no more blocks. Raises `ReadError`."""
-        if self._first is None or not self._whole:
-            raise ReadError("corrupt", "the log does not hold whole lines in whole frames")
-        return self._fold.reading(self._first.header)
+        if self._whole:
+            self._end_whole_frames()
+        if self._header is None:
+            raise ReadError("corrupt", "the log has no whole first line")
+        return self._fold.reading(self._header)
 
-    def _header(self, line: bytes) -> FirstLine:
-        if len(line) > MAX_HEADER_BYTES:
-            raise ReadError("corrupt", "the first line is larger than any header")
-        place = self._place
-        first = read_header(line, place.name, place.project, place.folder)
+    def _own_header(self, line: bytes) -> Header:
+        first = _header(line, self._place)
         if first.problem is not None:
             raise first.problem
-        return first
+        return first.header
 
-    def _end_frame(self) -> None:
-        if self._fold.dropping:
-            raise ReadError("corrupt", "a complete frame holds a bad record")
-        self._whole = self._first is not None and not self._unfinished
+    def _end_whole_frames(self) -> None:
+        if self._header is None or self._unfinished:
+            raise ReadError("corrupt", "the whole frames of the log do not hold whole lines")
+        self._whole = False
+
+
+def _header(line: bytes, place: Place) -> FirstLine:
+    if len(line) > MAX_HEADER_BYTES:
+        raise ReadError("corrupt", "the first line is larger than any header")
+    return read_header(line, place.name, place.project, place.folder)

@@ -36,7 +36,7 @@ class LogFile:
     def __init__(self, path: str, descriptor: int, stop: Stop) -> None:
         self._path = path
         self._descriptor = descriptor
-        self._stop = stop
+        self.stop = stop
         self._opened = os.fstat(descriptor)
         if not stat.S_ISREG(self._opened.st_mode):
             raise ReadError("io", "a log is not a regular file", path=path)
@@ -48,7 +48,7 @@ class LogFile:
 
     def read(self, offset: int, size: int) -> bytes:
         """`size` bytes at `offset`, both within the file. Raises `ReadError`, `StoppedError`."""
-        self._stop.check()
+        self.stop.check()
         os.lseek(self._descriptor, offset, os.SEEK_SET)
         data = os.read(self._descriptor, size)
         while len(data) < size:

@@ -165,10 +165,14 @@ class Root:
     def _blocks(
         self, log: Log, file: LogFile, *, step: int = STEP, singly: bool = False
     ) -> Iterator[Block]:
-        if not log.place.name.compressed:
-            return plain_blocks(file.read, file.size, step=step)
-        window = self._limits.max_zstd_window_bytes
-        return zstd_blocks(file.read, file.size, window, step=step, singly=singly)
+        if log.place.name.compressed:
+            window = self._limits.max_zstd_window_bytes
+            blocks = zstd_blocks(file.read, file.size, window, step=step, singly=singly)
+        else:
+            blocks = plain_blocks(file.read, file.size, step=step)
+        for block in blocks:
+            file.stop.check()  # a little input may expand to very many blocks
+            yield block
 
 
 class _Survey:
