@@ -8,6 +8,8 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
+import msgspec
+
 from sessionref_protocol import codec, ecmascript
 from sessionref_protocol.framing import LineFraming
 from sessionref_protocol.messages import Request, Response
@@ -33,7 +35,7 @@ def run(arguments: Sequence[str]) -> int:
     text: bytes = sys.stdin.buffer.read() if options.params == "-" else os.fsencode(options.params)
     try:
         params = ecmascript.compact(text)
-    except ValueError as error:
+    except msgspec.DecodeError as error:
         made.error(f"JSON: {error}")
     request = codec.encode_message(Request(id=_ID, method=options.method, params=params))
     finished = subprocess.run(  # noqa: S603 - our own interpreter and our own flags
