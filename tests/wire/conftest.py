@@ -11,7 +11,7 @@ from support.requests import BIG_ID
 from support.roots import SessionRoots, SidecarAt
 from support.sidecar import Sidecar
 
-BIG_ROWS = 400_000
+BIG_ROWS = 280_000
 BIG_FRAME = 8_000
 
 
@@ -36,7 +36,7 @@ def own_sidecar(main_root: Path) -> Iterator[Sidecar]:
 
 @pytest.fixture(scope="session")
 def big_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One session of 90 MB that are small on disk: reading it takes far longer than a cancel."""
+    """One session of 63 MB that are small on disk: reading it takes far longer than a cancel."""
     root = tmp_path_factory.mktemp("big")
     path = logs.write_log(root, BIG_ID, cwd="/big")
     before, after = logs.line(logs.numbered([logs.user("x" * 60)])[0]).split(b'"seq":0')

@@ -311,7 +311,8 @@ class TestEachCause:
         logs.write_log(tmp_path, "bad-row", [logs.user("secret"), b"{", b'{"type":"turn/end"}'])
         folder = logs.write_log(tmp_path, "newer").parent
         (folder / logs.log_name()).rename(folder / logs.log_name(version=99))
-        newer = logs.encode(logs.header("newer", version=99), [])
+        hides = {"type": "user/message", "seq": 0, "time": 0, "data": {}, "surfaceOp": "fold"}
+        newer = logs.encode(logs.header("newer", version=99), [hides])
         (folder / logs.log_name(version=99)).write_bytes(newer)
         logs.write_log(tmp_path, "both")
         logs.write_log(tmp_path, "both", zstd=False)
