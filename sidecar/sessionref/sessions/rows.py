@@ -81,7 +81,7 @@ class _Assistant(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Call(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    call_id: str | None = None
+    call_id: str | None
 
 
 class _Result(msgspec.Struct, frozen=True, gc=False):
