@@ -304,7 +304,12 @@ def test_a_session_that_is_not_there(sidecar: Sidecar) -> None:
 
 
 class TestEachCause:
-    """`data.cause` of a failed read, and whether a retry may help."""
+    """`data.cause` of a failed read, and whether a retry may help.
+
+    Reading: a generation newer than we know is not refused for its number alone, but read as well
+    as we can and marked; it is `unsupported_format` where its surface can't be understood. The
+    contract's table ("that our readers know") can also be read as refusing every such log.
+    """
 
     @pytest.fixture
     def root(self, tmp_path: Path) -> Path:
