@@ -45,6 +45,10 @@ class ConfigInput(_In, frozen=True, kw_only=True):
     """How many candidates one answer holds. Default 50."""
     enabled: bool | None = None
     """False: messages pass untouched and no candidates are listed."""
+    salvage: bool | None = None
+    """True: a damaged log is answered from what precedes the damage, marked `degraded`."""
+    renamed_roots: dict[str, str] | None = None
+    """Former workspace folders and what they are called today, for `affinity: resolved`."""
 
 
 class Agent(_In, frozen=True, kw_only=True):
@@ -206,7 +210,7 @@ class ReferenceOutcome(_Out, frozen=True, kw_only=True):
     session_id: str
     label: str
     input_index: int
-    """Position of its first mention among the message's mentions."""
+    """Its place among the distinct sessions, in order of first appearance."""
     status: Literal["prepared", "empty", "failed"]
     stats: Stats | None = None
     error: ErrorObject | None = None
@@ -233,6 +237,13 @@ class PreStepResult(_Out, frozen=True, kw_only=True):
     outcomes: list[Outcome]
 
 
+class Include(_In, frozen=True, kw_only=True):
+    """Which kinds of sessions are listed besides ordinary ones. All, where nothing is said."""
+
+    subagents: bool | None = None
+    archived: bool | None = None
+
+
 class ListCandidatesParams(_Call, frozen=True, kw_only=True):
     """Which sessions could be referred to."""
 
@@ -240,7 +251,13 @@ class ListCandidatesParams(_Call, frozen=True, kw_only=True):
     query: str | None = None
     """Kept are sessions whose id, cwd or title contains it, letter case aside."""
     limit: PositiveInt | UnsetType = UNSET
-    """At most this many; `candidateLimit` bounds it. Null is refused."""
+    """At most this many; wins over `config.candidateLimit`, not over a ceiling. Not null."""
+    include: Include | None = None
+    workspace: Literal["any", "same"] | None = None
+    """`same`: only sessions of the agent's own workspace. Default `any`."""
+    affinity: Literal["recorded", "resolved"] | None = None
+    """How workspaces are compared: by the recorded string (default), or by what the folder is:
+    symbolic links, letter case, worktrees and renamed roots aside."""
     work_done_token: Token | None = None
     """Where given, `$/progress` notifications carry it."""
 
@@ -263,6 +280,19 @@ class Candidate(_Out, frozen=True, kw_only=True):
     """The text to insert."""
     display: Display
     cwd: str | None = None
+    display_title: str
+    """What people call it: a sub-agent by the name its parent gave it, else the label."""
+    same_workspace: bool
+    """Whether it belongs to the agent's workspace, by the affinity asked for."""
+    format_version: int
+    """The generation of its log."""
+    origin: str | None = None
+    """`subagent` for a session that another one started."""
+    parent_session: str | None = None
+    delegation_depth: int | None = None
+    agent_preset: str | None = None
+    archived: bool | None = None
+    """Whether it was put away, where its home says so."""
     degraded: Degraded | None = None
     """Set where the log holds more than this program knows how to read."""
 

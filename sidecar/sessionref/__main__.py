@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-_WITHOUT_VALUE: Final = frozenset({"-h", "--help", "--version", "--json"})
+_WITHOUT_VALUE: Final = frozenset({"-h", "--help", "--version", "--json", "--salvage"})
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

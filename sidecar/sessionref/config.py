@@ -6,12 +6,14 @@ Nothing here reads session files or knows the wire. Sources: the contract, secti
 
 import os
 from collections.abc import Mapping
-from typing import Final, Literal
+from typing import Final, Literal, TypeVar
 
 import msgspec
 
 KIB: Final = 1024
 MIB: Final = 1024 * KIB
+
+_Ordered = TypeVar("_Ordered", int, bool)
 
 FramingMode = Literal["auto", "line", "content-length"]
 PolicyName = Literal["native", "never-block"]
@@ -52,14 +54,18 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     max_reference_bytes: int | None = None
     candidate_limit: int | None = None
     enabled: bool | None = None
+    salvage: bool | None = None
+    renamed_roots: Mapping[str, str] | None = None
 
     def stricter(self, other: "Settings") -> "Settings":
-        """Both together: for each value the stricter one wins."""
+        """Both together: for each value the stricter one wins; renamed roots add up."""
         return Settings(
             max_references=_lower(self.max_references, other.max_references),
             max_reference_bytes=_lower(self.max_reference_bytes, other.max_reference_bytes),
             candidate_limit=_lower(self.candidate_limit, other.candidate_limit),
-            enabled=other.enabled if self.enabled is not False else False,
+            enabled=_lower(self.enabled, other.enabled),
+            salvage=_lower(self.salvage, other.salvage),
+            renamed_roots={**(self.renamed_roots or {}), **(other.renamed_roots or {})},
         )
 
     @property
@@ -87,7 +93,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return asked if ceiling.candidate_limit is None else min(asked, ceiling.candidate_limit)
 
 
-def _lower(one: int | None, other: int | None) -> int | None:
+def _lower(one: _Ordered | None, other: _Ordered | None) -> _Ordered | None:
     if one is None or other is None:
         return other if one is None else one
     return min(one, other)

@@ -20,7 +20,7 @@ from .config import Config, Settings
 from .dispatcher import Call, Dispatcher, Route
 from .reference import candidates, prestep, retention
 from .reference.references import invalid_mention, read_references
-from .resolver import Resolver
+from .resolver import Resolver, Search
 from .sessions.model import Degraded, RootState
 from .sessions.workers import Workers
 from .stdio import Outlet
@@ -101,10 +101,7 @@ class Handlers:
             return types.ListCandidatesResult(candidates=[], is_incomplete=False, total=0)
         with _Progress(call, params.work_done_token) as progress:
             found = await self._resolver.find(
-                params.agent.id,
-                params.agent.cwd,
-                params.query or "",
-                limit,
+                _search(params, limit, settings),
                 _deadline(call, params.deadline_ms),
                 progress.report,
             )
@@ -152,6 +149,8 @@ class Handlers:
                 max_reference_bytes=given.max_reference_bytes,
                 candidate_limit=given.candidate_limit,
                 enabled=given.enabled,
+                salvage=given.salvage,
+                renamed_roots=given.renamed_roots,
             )
         )
 
@@ -223,7 +222,25 @@ def _roots(roots: tuple[RootState, ...]) -> list[types.Root]:
     ]
 
 
+def _search(params: types.ListCandidatesParams, limit: int, settings: Settings) -> Search:
+    include = params.include or types.Include()
+    return Search(
+        agent_id=params.agent.id,
+        cwd=params.agent.cwd,
+        query=params.query or "",
+        limit=limit,
+        filter=candidates.Filter(
+            subagents=include.subagents is not False,
+            archived=include.archived is not False,
+            same_workspace_only=params.workspace == "same",
+        ),
+        resolved=params.affinity == "resolved",
+        renamed_roots=settings.renamed_roots or {},
+    )
+
+
 def _candidate(candidate: candidates.Candidate) -> types.Candidate:
+    header = candidate.header
     return types.Candidate(
         session_id=candidate.session_id,
         label=candidate.label,
@@ -231,6 +248,14 @@ def _candidate(candidate: candidates.Candidate) -> types.Candidate:
         mention=candidate.mention,
         display=types.Display(label=candidate.display.label, cwd=candidate.display.cwd),
         cwd=candidate.cwd,
+        display_title=candidate.display_title,
+        same_workspace=candidate.same_workspace,
+        format_version=header.version,
+        origin=header.origin,
+        parent_session=header.parent_session,
+        delegation_depth=header.delegation_depth,
+        agent_preset=header.agent_preset,
+        archived=candidate.archived,
         degraded=None if candidate.degraded is None else _degraded(candidate.degraded),
     )
 

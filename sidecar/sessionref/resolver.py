@@ -6,7 +6,7 @@ store or in a worker thread; the event loop stays free. Source: the contract, se
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 import anyio
@@ -19,7 +19,8 @@ from .reference import candidates, prestep, snapshot
 from .reference.references import Reference, Wanted, check_references
 from .reference.snapshot import ContextMessage, Snapshot
 from .sessions.model import Entry, Listing, ReadError, Reading, RootState, Store, Summary
-from .sessions.workers import Workers
+from .sessions.workers import Stop, Workers
+from .sessions.workspace import Workspaces
 
 _INLINE_CHARACTERS: Final = 128 * 1024
 """A conversation up to this size is fitted on the event loop; a thread would cost more."""
@@ -29,6 +30,19 @@ _SUMMARIES_A_STEP: Final = 64
 
 Report = Callable[[int, int], None]
 """Called with how many sessions were looked at, of how many."""
+
+
+class Search(msgspec.Struct, frozen=True, kw_only=True):
+    """What candidates are looked for."""
+
+    agent_id: str
+    cwd: str | None = None
+    query: str = ""
+    limit: int
+    filter: candidates.Filter = candidates.Filter()
+    resolved: bool = False
+    """Compare workspaces by what the folders are, not by how they were recorded."""
+    renamed_roots: Mapping[str, str] = {}
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -45,6 +59,7 @@ class Resolver:
     def __init__(self, store: Store, workers: Workers) -> None:
         self._store = store
         self._workers = workers
+        self._workspaces = Workspaces()
 
     async def roots(self) -> tuple[RootState, ...]:
         """The roots behind the store."""
@@ -102,42 +117,53 @@ class Resolver:
 
     async def find(
         self,
-        agent_id: str,
-        cwd: str | None,
-        query: str,
-        limit: int,
+        search: Search,
         deadline: float = math.inf,
         report: Report | None = None,
     ) -> Found:
-        """The sessions that could be referred to, best first, at most `limit` of them.
+        """The sessions that could be referred to, best first, at most `search.limit`.
 
         Raises `RpcError` where the deadline passes.
         """
         with anyio.CancelScope(deadline=deadline):
             listing = await self._store.list()
-            return await self._choose(listing, agent_id, cwd, query, limit, report)
+            return await self._choose(listing, search, report)
         raise _late()
 
-    async def _choose(
-        self,
-        listing: Listing,
-        agent_id: str,
-        cwd: str | None,
-        query: str,
-        limit: int,
-        report: Report | None,
-    ) -> Found:
-        entries = candidates.ranked(candidates.others(listing.entries, agent_id), cwd)
-        if not query:
-            chosen, total = entries[:limit], len(entries)
+    async def _choose(self, listing: Listing, search: Search, report: Report | None) -> Found:
+        is_same = await self._workspace_test(listing, search)
+        entries = candidates.ranked(
+            candidates.offered(listing.entries, search.agent_id, search.filter, is_same), is_same
+        )
+        if not search.query:
+            chosen, total = entries[: search.limit], len(entries)
             summaries = await self._summaries(chosen, report)
         else:
             summaries = await self._summaries(entries, report)
-            entries = candidates.matching(entries, query, summaries)
-            chosen, total = entries[:limit], len(entries)
+            entries = candidates.matching(entries, search.query, summaries)
+            chosen, total = entries[: search.limit], len(entries)
         return Found(
-            [candidates.candidate(entry, summaries[entry.header.id]) for entry in chosen], total
+            [candidates.candidate(entry, summaries[entry.header.id], is_same) for entry in chosen],
+            total,
         )
+
+    async def _workspace_test(self, listing: Listing, search: Search) -> candidates.SameWorkspace:
+        """How to tell whether a session belongs to the agent's workspace."""
+        own = search.cwd
+        if own is None or not search.resolved:
+            return lambda cwd: cwd == own
+        recorded = {own, *(entry.header.cwd for entry in listing.entries if entry.header.cwd)}
+
+        def resolve(stop: Stop) -> frozenset[str]:
+            wanted = self._workspaces.identity(own, search.renamed_roots)
+            same = set()
+            for cwd in recorded:
+                stop.check()
+                if self._workspaces.identity(cwd, search.renamed_roots) == wanted:
+                    same.add(cwd)
+            return frozenset(same)
+
+        return (await self._workers.run(resolve)).__contains__
 
     async def _summaries(
         self, entries: Sequence[Entry], report: Report | None

@@ -2,12 +2,13 @@
 
 import random
 from collections import defaultdict
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sessionref.reference.candidates import Display, candidate, matching, others, ranked
+from sessionref.reference.candidates import Display, Filter, candidate, matching, offered, ranked
 from sessionref.sessions.model import Entry, Header, Summary
 from sessionref_protocol import mention
 
@@ -17,12 +18,20 @@ def entry(session_id: str, created_at: int = 0, cwd: str | None = None) -> Entry
     return Entry(header=header, store="/root")
 
 
+def nowhere(_: str) -> bool:
+    """The agent's workspace, where it has none."""
+    return False
+
+
 def ids(entries: list[Entry]) -> list[str]:
     return [each.header.id for each in entries]
 
 
 def test_the_agents_own_session_is_not_offered() -> None:
-    assert ids(others([entry("a"), entry("me"), entry("ME")], "me")) == ["a", "ME"]
+    assert ids(offered([entry("a"), entry("me"), entry("ME")], "me", Filter(), nowhere)) == [
+        "a",
+        "ME",
+    ]
 
 
 def test_same_cwd_then_none_then_others_each_newest_first() -> None:
@@ -34,7 +43,7 @@ def test_same_cwd_then_none_then_others_each_newest_first() -> None:
         entry("none-new", 97),
         entry("same-new", 50, "/here"),
     ]
-    assert ids(ranked(entries, "/here")) == [
+    assert ids(ranked(entries, "/here".__eq__)) == [
         "same-new",
         "same-old",
         "none-new",
@@ -46,7 +55,7 @@ def test_same_cwd_then_none_then_others_each_newest_first() -> None:
 
 def test_without_a_cwd_of_the_agent_sessions_without_one_come_first() -> None:
     entries = [entry("x", 9, "/x"), entry("none", 1), entry("empty", 2, "")]
-    assert ids(ranked(entries, None)) == ["none", "x", "empty"]
+    assert ids(ranked(entries, nowhere)) == ["none", "x", "empty"]
 
 
 def test_ties_are_in_code_point_order() -> None:
@@ -54,7 +63,7 @@ def test_ties_are_in_code_point_order() -> None:
     in_order = ["", "A", "TIE", "_", "a", "tie", "é", "\ud83d", "\ue000", "\uff5e", "😀"]
     entries = [entry(each, 5) for each in in_order]
     random.Random(1).shuffle(entries)
-    assert ids(ranked(entries, None)) == in_order
+    assert ids(ranked(entries, nowhere)) == in_order
 
 
 @given(
@@ -70,8 +79,9 @@ def test_ties_are_in_code_point_order() -> None:
 def test_the_order_is_total(entries: list[Entry], cwd: str | None, chance: random.Random) -> None:
     shuffled = list(entries)
     chance.shuffle(shuffled)
-    assert ranked(entries, cwd) == ranked(shuffled, cwd)
-    assert sorted(ids(ranked(entries, cwd))) == sorted(ids(entries))
+    is_same = nowhere if cwd is None else cwd.__eq__
+    assert ranked(entries, is_same) == ranked(shuffled, is_same)
+    assert sorted(ids(ranked(entries, is_same))) == sorted(ids(entries))
 
 
 @pytest.mark.parametrize(
@@ -117,17 +127,53 @@ def test_half_an_emoji_is_found_in_that_emoji() -> None:
 
 def test_a_candidate_has_exact_fields_and_a_display_for_people() -> None:
     session_id, title, cwd = "id\u200b", "A\u202e ]title", "/w\n"
-    offered = candidate(entry(session_id, 7, cwd), Summary(title))
-    assert (offered.session_id, offered.label, offered.cwd) == (session_id, title, cwd)
-    assert offered.created_at == 7
-    assert offered.mention == mention.format_mention(session_id, title)
-    assert mention.parse(offered.mention).text == "@" + title
-    assert offered.display == Display("A\\u{202e} ]title", "/w\\u{a}")
+    made = candidate(entry(session_id, 7, cwd), Summary(title), nowhere)
+    assert (made.session_id, made.label, made.cwd) == (session_id, title, cwd)
+    assert made.created_at == 7
+    assert made.mention == mention.format_mention(session_id, title)
+    assert mention.parse(made.mention).text == "@" + title
+    assert made.display == Display("A\\u{202e} ]title", "/w\\u{a}")
 
 
 def test_the_label_is_the_title_even_if_empty_and_else_the_id() -> None:
-    assert candidate(entry("a"), Summary("")).label == ""
-    untitled = candidate(entry("a"), Summary())
+    assert candidate(entry("a"), Summary(""), nowhere).label == ""
+    untitled = candidate(entry("a"), Summary(), nowhere)
     assert untitled.label == "a"
     assert untitled.cwd is None
     assert untitled.display == Display("a", None)
+
+
+def subagent(session_id: str, **fields: Any) -> Entry:
+    header = Header(id=session_id, created_at=0, version=3, **fields)
+    return Entry(header=header, store="/root")
+
+
+ENTRIES = [
+    entry("plain", cwd="/here"),
+    subagent("by-origin", origin="subagent"),
+    subagent("by-depth", delegation_depth=1),
+    subagent("top", delegation_depth=0),
+    Entry(header=entry("put-away").header, store="/root", archived=True),
+    Entry(header=entry("kept").header, store="/root", archived=False),
+]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        (Filter(), ["plain", "by-origin", "by-depth", "top", "put-away", "kept"]),
+        (Filter(subagents=False), ["plain", "top", "put-away", "kept"]),
+        (Filter(archived=False), ["plain", "by-origin", "by-depth", "top", "kept"]),
+        (Filter(same_workspace_only=True), ["plain"]),
+    ],
+)
+def test_what_a_filter_leaves(wanted: Filter, found: list[str]) -> None:
+    assert ids(offered(ENTRIES, "me", wanted, "/here".__eq__)) == found
+
+
+def test_a_sub_agent_is_shown_by_the_name_that_its_parent_gave_it() -> None:
+    made = candidate(subagent("s", origin="subagent"), Summary("Title", "Scout"), nowhere)
+    assert (made.label, made.display_title) == ("Title", "Scout")
+    assert made.mention == mention.format_mention("s", "Title")
+    assert candidate(entry("a"), Summary("Title"), nowhere).display_title == "Title"
+    assert candidate(entry("a"), Summary(), nowhere).display_title == "a"

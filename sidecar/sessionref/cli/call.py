@@ -67,6 +67,10 @@ def _flags(options: object) -> list[str]:
     for name, value in vars(options).items():
         if name in ("method", "params", "framing") or value is None:
             continue
+        flag = "--" + name.replace("_", "-")
+        if value is True:
+            flags.append(flag)
+            continue
         for one in value if isinstance(value, list) else [value]:
-            flags += ["--" + name.replace("_", "-"), one]
+            flags += [flag, one]
     return flags

@@ -30,10 +30,10 @@ commands:
 """
 
 _VARIABLES: Final = """\
-Each option is also an environment variable: SESSIONREF_ROOTS (a path list),
+Options are also environment variables: SESSIONREF_ROOTS (a path list),
 SESSIONREF_FRAMING, SESSIONREF_POLICY, SESSIONREF_MAX_REFERENCES,
-SESSIONREF_MAX_REFERENCE_BYTES, SESSIONREF_CANDIDATE_LIMIT, SESSIONREF_LOG_LEVEL,
-SESSIONREF_LOG_FILE. An option wins over its variable.
+SESSIONREF_MAX_REFERENCE_BYTES, SESSIONREF_CANDIDATE_LIMIT, SESSIONREF_SALVAGE (0 or 1),
+SESSIONREF_LOG_LEVEL, SESSIONREF_LOG_FILE. An option wins over its variable.
 """
 
 
@@ -59,6 +59,18 @@ def parser(command: str = "") -> argparse.ArgumentParser:
     made.add_argument("--max-references", metavar="N", help="sources a message, 1 to 3")
     made.add_argument("--max-reference-bytes", metavar="N", help="bytes a source (65536)")
     made.add_argument("--candidate-limit", metavar="N", help="candidates an answer (50)")
+    made.add_argument(
+        "--salvage",
+        action="store_true",
+        default=None,
+        help="answer for a damaged log from what precedes the damage",
+    )
+    made.add_argument(
+        "--renamed-root",
+        metavar="OLD=NEW",
+        action="append",
+        help="a workspace folder that has another name today; may be repeated",
+    )
     made.add_argument("--log-level", choices=get_args(LogLevel), help="default: warning")
     made.add_argument("--log-file", metavar="FILE", help="default: stderr")
     return made
@@ -94,12 +106,21 @@ def config(
             return int(text)
         _refuse(made, source, text, f"a whole number from 1 to {most}")
 
+    def switch(name: str) -> bool | None:
+        variable = "SESSIONREF_" + name.upper()
+        text = environ.get(variable) or None
+        if text not in (None, "0", "1"):
+            _refuse(made, variable, text, "0 or 1")
+        return None if text is None else text == "1"
+
     return Config(
         roots=tuple(options.root or _roots(environ)),
         settings=Settings(
             max_references=count("max_references", MAX_REFERENCES),
             max_reference_bytes=count("max_reference_bytes", MAX_COUNT),
             candidate_limit=count("candidate_limit", MAX_COUNT),
+            salvage=options.salvage or switch("salvage"),
+            renamed_roots=_renamed(made, options.renamed_root or []),
         ),
         policy=one_of("policy", get_args(PolicyName), "native"),
         framing=one_of("framing", get_args(FramingMode), "auto"),
@@ -111,6 +132,16 @@ def config(
 def _roots(environ: Mapping[str, str]) -> list[str]:
     listed = [root for root in environ.get("SESSIONREF_ROOTS", "").split(os.pathsep) if root]
     return listed or [default_root(environ)]
+
+
+def _renamed(made: argparse.ArgumentParser, given: Sequence[str]) -> dict[str, str]:
+    renamed: dict[str, str] = {}
+    for pair in given:
+        old, sign, new = pair.partition("=")
+        if not (old and sign and new):
+            _refuse(made, "--renamed-root", pair, "OLD=NEW")
+        renamed[old] = new
+    return renamed
 
 
 def _refuse(made: argparse.ArgumentParser, source: str, text: str, wanted: str) -> NoReturn:

@@ -5,12 +5,12 @@ up: only for the cut list where the query is empty, for all before filtering whe
 nothing of how a title is found. Source of the rule: the contract, section 5 (`listCandidates`).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 import msgspec
 
-from sessionref.sessions.model import Degraded, Entry, Summary
+from sessionref.sessions.model import Degraded, Entry, Header, Summary
 from sessionref_protocol.ecmascript import contains, lower
 from sessionref_protocol.mention import format_mention, printable
 
@@ -39,13 +39,39 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     mention: str
     """The text that refers to it."""
     display: Display
-    degraded: Degraded | None = None
+    display_title: str
+    """What people call it: a sub-agent by the name its parent gave it, else the label."""
+    same_workspace: bool
+    header: Header
+    archived: bool | None
+    degraded: Degraded | None
     """Set where the log holds more than we know how to read."""
 
 
-def others(entries: Iterable[Entry], agent_id: str) -> list[Entry]:
-    """Every session but the agent's own."""
-    return [entry for entry in entries if entry.header.id != agent_id]
+class Filter(msgspec.Struct, frozen=True, kw_only=True):
+    """Which sessions are offered at all, whatever the query. By default all of them are."""
+
+    subagents: bool = True
+    archived: bool = True
+    same_workspace_only: bool = False
+
+
+SameWorkspace = Callable[[str], bool]
+"""Whether a recorded working directory is the agent's."""
+
+
+def offered(
+    entries: Iterable[Entry], agent_id: str, wanted: Filter, is_same: SameWorkspace
+) -> list[Entry]:
+    """Every session that passes the filter, but the agent's own."""
+    return [
+        entry
+        for entry in entries
+        if entry.header.id != agent_id
+        and (wanted.subagents or not entry.header.is_subagent)
+        and (wanted.archived or not entry.archived)
+        and (not wanted.same_workspace_only or _is_same(entry, is_same))
+    ]
 
 
 def matching(entries: Iterable[Entry], query: str, summaries: Summaries) -> list[Entry]:
@@ -61,8 +87,8 @@ def matching(entries: Iterable[Entry], query: str, summaries: Summaries) -> list
     ]
 
 
-def ranked(entries: Iterable[Entry], cwd: str | None) -> list[Entry]:
-    """Sessions of the agent's own cwd, then those without one, then the others.
+def ranked(entries: Iterable[Entry], is_same: SameWorkspace) -> list[Entry]:
+    """Sessions of the agent's own workspace, then those without one, then the others.
 
     Inside a rank the newest come first, ties by id in code-point order: a total order over
     distinct ids, whatever order the entries come in.
@@ -70,13 +96,13 @@ def ranked(entries: Iterable[Entry], cwd: str | None) -> list[Entry]:
 
     def key(entry: Entry) -> tuple[int, int, str]:
         header = entry.header
-        rank = 1 if header.cwd is None else 0 if header.cwd == cwd else 2
+        rank = 1 if header.cwd is None else 0 if is_same(header.cwd) else 2
         return rank, -header.created_at, header.id  # str compares by code point
 
     return sorted(entries, key=key)
 
 
-def candidate(entry: Entry, summary: Summary) -> Candidate:
+def candidate(entry: Entry, summary: Summary, is_same: SameWorkspace) -> Candidate:
     """The session as it is offered."""
     header = entry.header
     label = header.id if summary.title is None else summary.title
@@ -87,8 +113,16 @@ def candidate(entry: Entry, summary: Summary) -> Candidate:
         created_at=header.created_at,
         mention=format_mention(header.id, label),
         display=Display(printable(label), None if header.cwd is None else printable(header.cwd)),
+        display_title=summary.name or label,
+        same_workspace=_is_same(entry, is_same),
+        header=header,
+        archived=entry.archived,
         degraded=summary.degraded,
     )
+
+
+def _is_same(entry: Entry, is_same: SameWorkspace) -> bool:
+    return entry.header.cwd is not None and is_same(entry.header.cwd)
 
 
 def _matches(entry: Entry, wanted: str, title: str | None) -> bool:

@@ -4,6 +4,7 @@ An id that two stores have is a conflict for that id, since neither is known to 
 This module knows no store in particular. Source: the contract, section 3.
 """
 
+import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Final, TypeVar
 
@@ -22,6 +23,8 @@ from sessionref.sessions.model import (
 
 T = TypeVar("T")
 
+_log: Final = logging.getLogger(__name__)
+
 _OF_A_SESSION: Final = frozenset({"corrupt", "unsupported_format", "conflict", "changed"})
 """Causes of failure that only a session which is there can have."""
 
@@ -31,6 +34,7 @@ class Corpus:
 
     def __init__(self, stores: Sequence[Store]) -> None:
         self._stores = tuple(stores)
+        self._told: set[tuple[str, str]] = set()
 
     async def list(self) -> Listing:
         """The sessions of all stores, an id that several have once and with its conflict."""
@@ -47,6 +51,7 @@ class Corpus:
             for entry in listing.entries:
                 first = entries.setdefault(entry.header.id, entry)
                 if first is not entry:
+                    self._tell_conflict(first, entry)
                     entries[entry.header.id] = _in_conflict(first)
         return Listing(
             entries=tuple(entries.values()), problems=tuple(problems), strangers=strangers
@@ -81,6 +86,13 @@ class Corpus:
         """The roots of all stores."""
         states = await self._ask(lambda store: store.roots())
         return tuple(root for state in states if not isinstance(state, ReadError) for root in state)
+
+    def _tell_conflict(self, one: Entry, other: Entry) -> None:
+        """Name two logs that claim to be one session, once in the life of the process."""
+        pair = one.path or one.store, other.path or other.store
+        if pair not in self._told:
+            self._told.add(pair)
+            _log.warning("Two logs of one session: %s and %s", *pair)
 
     async def _ask(self, question: Callable[[Store], Awaitable[T]]) -> Sequence[T | ReadError]:
         """What each store answers, in their order, all asked at one time."""

@@ -27,6 +27,7 @@ from sessionref.sessions.rows import (
     AnyRow,
     AssistantMessage,
     Block,
+    Descriptor,
     Packed,
     PackedRow,
     Source,
@@ -50,7 +51,7 @@ from sessionref.sessions.surface import (
     Surface,
     check_citations,
 )
-from sessionref.sessions.title import title_text
+from sessionref.sessions.title import subagent_name, title_text
 from sessionref_protocol.errors import Cause
 
 
@@ -66,6 +67,7 @@ class LogFold:
         self._step_open = False
         self._pending: dict[str, None] = {}
         self._title: bytes | None = None
+        self._descriptor: bytes | None = None
         self._unknown = 0
         self._dropping = False
         self._handlers = self._choose_handlers()
@@ -101,6 +103,7 @@ class LogFold:
             nodes=(*self._surface.nodes(), *answers),
             captured_through_seq=last if last >= 0 else None,
             title=None if self._title is None else title_text(self._title),
+            name=None if self._descriptor is None else subagent_name(self._descriptor),
             degraded=self._degraded(),
         )
 
@@ -184,6 +187,7 @@ class LogFold:
             StepStart: self._step_start,
             StepEnd: self._step_end,
             Title: self._retitle,
+            Descriptor: self._describe,
             Unknown: self._unknown_event,
             UserMessage: self._user_message,
             AssistantMessage: self._assistant_message,
@@ -216,6 +220,9 @@ class LogFold:
 
     def _retitle(self, row: Title) -> None:
         self._title = bytes(row.data)
+
+    def _describe(self, row: Descriptor) -> None:
+        self._descriptor = bytes(row.data)
 
     def _unknown_event(self, row: Unknown) -> None:
         self._unknown += not row.ignorable

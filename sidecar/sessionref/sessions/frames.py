@@ -86,10 +86,10 @@ def zstd_blocks(
             offset += complete
             yield from _decompressed(decompressor, io.BytesIO(chunk[:complete]), offset, step)
         else:
-            end = _frame_end(read, offset, size)
-            source = _Range(read, offset, size if end is None else end)
-            yield from _decompressed(decompressor, source, end, step)
-            offset = source.stop
+            end, whole = _end_of_large_frame(read, offset, size)
+            source = _Range(read, offset, end)
+            yield from _decompressed(decompressor, source, end if whole else None, step)
+            offset = end if whole else size
 
 
 def _complete_frames(chunk: bytes, *, singly: bool) -> int:
@@ -131,35 +131,39 @@ def _block_size(header: int) -> int:
     return 4 if kind == 2 else 3 + (header >> 3 & 0x1FFFFF)
 
 
-def _frame_end(read: Read, offset: int, size: int) -> int | None:
-    """Where a frame that is larger than a chunk ends; None where the file stops before that."""
+def _end_of_large_frame(read: Read, offset: int, size: int) -> tuple[int, bool]:
+    """Where a frame ends of which a chunk has only the start, and True. If the file stops before
+    that: where its last whole block ends, and False.
+    """
     peeked, start = read(offset, min(_PEEK, size - offset)), offset
     if len(peeked) <= _MAGIC_SIZE:
-        return None
+        return offset, False
     descriptor = peeked[_MAGIC_SIZE]
-    at = offset + _HEADER_SIZES[descriptor]
+    end = at = offset + _HEADER_SIZES[descriptor]
     while at + 3 <= size:
         if at + 3 > start + len(peeked):
             peeked, start = read(at, min(_PEEK, size - at)), at
         block = int.from_bytes(peeked[at - start : at - start + 3], "little")
         at += _block_size(block)
+        if at <= size:
+            end = at
         if block & 1:
-            end = at + (4 if descriptor & _CHECKSUM else 0)
-            return end if end <= size else None
-    return None
+            at += 4 if descriptor & _CHECKSUM else 0
+            return (at, True) if at <= size else (end, False)
+    return min(end, size), False
 
 
 class _Range:
     """A part of a file as something that zstandard reads from."""
 
-    def __init__(self, read: Read, offset: int, stop: int) -> None:
+    def __init__(self, read: Read, offset: int, end: int) -> None:
         self._read = read
         self._offset = offset
-        self.stop = stop
+        self._end = end
 
     def read(self, size: int) -> bytes:
         """The next bytes of the part."""
-        data = self._read(self._offset, min(size, self.stop - self._offset))
+        data = self._read(self._offset, min(size, self._end - self._offset))
         self._offset += len(data)
         return data
 

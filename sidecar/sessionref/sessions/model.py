@@ -39,6 +39,11 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     delegation_depth: int | None = None
     agent_preset: str | None = None
 
+    @property
+    def is_subagent(self) -> bool:
+        """Whether another session delegated work to it (log format, section 4)."""
+        return self.origin == "subagent" or bool(self.delegation_depth)
+
 
 class Node(msgspec.Struct, frozen=True, gc=False):
     """One node of a surface: an event that the model currently sees."""
@@ -70,6 +75,8 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     captured_through_seq: int | None
     """The last seq, in-memory closers included; None for an empty log."""
     title: str | None = None
+    name: str | None = None
+    """What the parent called it when it delegated to it; sub-agents only."""
     degraded: Degraded | None = None
 
 
@@ -77,12 +84,13 @@ class Summary(msgspec.Struct, frozen=True):
     """What a listing tells of a session beyond its header; nothing where it cannot be read."""
 
     title: str | None = None
+    name: str | None = None
     degraded: Degraded | None = None
 
     @staticmethod
     def of(reading: Reading) -> "Summary":
         """What a reading says of itself."""
-        return Summary(reading.title, reading.degraded)
+        return Summary(reading.title, reading.name, reading.degraded)
 
 
 class ReadError(Exception):
@@ -105,6 +113,12 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     header: Header
     store: str
     """Which store it comes from, for people: the root's path."""
+    path: str | None = None
+    """Where its log is, for the log and `doctor`, never for the peer."""
+    encoding: str | None = None
+    """How its log is stored: `zstd` or `none`, as DSH names it."""
+    archived: bool | None = None
+    """Whether its owner put it away; None where nobody keeps account of that."""
     problem: ReadError | None = None
     """Set where preparing this session is already known to fail (a conflict, say)."""
 

@@ -19,6 +19,7 @@ from sessionref.sessions.rows import (
     AssistantMessage,
     Authored,
     Block,
+    Descriptor,
     LogRow,
     Operation,
     Packed,
@@ -102,6 +103,8 @@ def read_record(line: bytes, generation: Generation, expected: int) -> AnyRow:
         raise InvalidSurfaceError("an event that has no place on the surface claims one")
     if kind == "session/title":
         return Title(expected, data=msgspec.Raw(members.get("data", b"null")))
+    if kind == "subagent/descriptor":
+        return Descriptor(expected, data=msgspec.Raw(members.get("data", b"null")))
     if strange:
         return Unknown(expected, ignorable=members.get("ignorable") == b"true")
     return _MARKERS.get(kind, LogRow)(expected)

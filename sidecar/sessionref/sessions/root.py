@@ -7,6 +7,7 @@ native corners 27, 28 and 34 to 37, with our differences.
 """
 
 import errno
+import logging
 import os
 import stat
 from collections.abc import Iterator
@@ -17,11 +18,14 @@ import msgspec
 from sessionref.config import KIB, Limits
 from sessionref.sessions.frames import STEP, Block, plain_blocks, zstd_blocks
 from sessionref.sessions.header import FirstLine
+from sessionref.sessions.home import archived_sessions
 from sessionref.sessions.log import Place, read_first_line, read_log
 from sessionref.sessions.logfile import LogFile, open_log, read_error
 from sessionref.sessions.model import Entry, Listing, Problem, ReadError, Reading
 from sessionref.sessions.paths import decode_segment, encode_segment, parse_log_name
 from sessionref.sessions.workers import Stop
+
+_log: Final = logging.getLogger(__name__)
 
 _HEADER_STEP: Final = 4 * KIB
 """A header takes little, and a listing reads very many."""
@@ -49,6 +53,7 @@ class Root:
     def __init__(self, path: str, limits: Limits) -> None:
         self.path = path
         self._limits = limits
+        self._told: set[tuple[str, str]] = set()
 
     def problem(self) -> str | None:
         """What is wrong with the root itself, for people; None where it can be listed."""
@@ -65,6 +70,8 @@ class Root:
             for folder in survey.folders(os.path.join(self.path, project)):
                 stop.check()
                 self._visit(survey, project, folder, stop)
+        for pair in survey.conflicts:
+            self._tell_conflict(*pair)
         return survey.listing()
 
     def read(self, session_id: str, stop: Stop) -> Reading:
@@ -75,6 +82,7 @@ class Root:
         if not logs:
             raise ReadError("not_found", "there is no such session")
         if len(logs) > 1:
+            self._tell_conflict(logs[0].path, logs[1].path)
             raise ReadError("conflict", "the session is in several projects", path=logs[0].path)
         return self._read_log(logs[0], stop)
 
@@ -86,11 +94,17 @@ class Root:
             survey.strangers += strangers
             if log is not None:
                 path = log.path
-                survey.add(self._first_line(log, stop), log.conflict)
+                survey.add(self._first_line(log, stop), log)
         except ReadError as error:
             survey.problems.append(
                 Problem(path=path, error=error, session_id=decode_segment(folder))
             )
+
+    def _tell_conflict(self, one: str, other: str) -> None:
+        """Name two logs that claim to be one session, once in the life of the process."""
+        if (one, other) not in self._told:
+            self._told.add((one, other))
+            _log.warning("Two logs of one session: %s and %s", one, other)
 
     def _logs_of(self, session_id: str) -> list[Log]:
         """The logs in every folder that is spelled like the session, in whichever project."""
@@ -136,6 +150,7 @@ class Root:
         path = os.path.join(parent, name.text)
         conflict = None
         if len({name.compressed for name in names}) > 1:
+            self._tell_conflict(*sorted(os.path.join(parent, each.text) for each in names)[:2])
             conflict = ReadError("conflict", "the session has logs of both encodings", path=path)
         return Log(path, Place(project, folder, name), conflict), strangers
 
@@ -180,8 +195,11 @@ class _Survey:
 
     def __init__(self, root: str) -> None:
         self._root = root
+        self._archived = archived_sessions(root)
         self._entries: dict[str, Entry] = {}
         self.problems: list[Problem] = []
+        self.conflicts: list[tuple[str, str]] = []
+        """Pairs of logs that claim to be one session."""
         self.strangers = 0
 
     def folders(self, path: str) -> list[str]:
@@ -194,15 +212,26 @@ class _Survey:
         self.strangers += len(others)
         return folders
 
-    def add(self, first: FirstLine, conflict: ReadError | None) -> None:
+    def add(self, first: FirstLine, log: Log) -> None:
         """A session whose header could be read."""
         session_id = first.header.id
-        problem = conflict or first.problem
-        if session_id in self._entries:
+        problem = log.conflict or first.problem
+        known = self._entries.get(session_id)
+        if known is not None:
             problem = ReadError("conflict", "the session is in several projects")
-        entry = self._entries.get(session_id)
-        header = first.header if entry is None else entry.header
-        self._entries[session_id] = Entry(header=header, store=self._root, problem=problem)
+            self.conflicts.append((known.path or "", log.path))
+        if known is None:
+            archived = None if self._archived is None else session_id in self._archived
+            self._entries[session_id] = Entry(
+                header=first.header,
+                store=self._root,
+                path=log.path,
+                encoding="zstd" if log.place.name.compressed else "none",
+                archived=archived,
+                problem=problem,
+            )
+        else:
+            self._entries[session_id] = msgspec.structs.replace(known, problem=problem)
 
     def listing(self) -> Listing:
         """All of it."""

@@ -127,6 +127,10 @@ class Title(LogRow, frozen=True, gc=False, tag="session/title"):
     data: msgspec.Raw = msgspec.Raw(b"null")
 
 
+class Descriptor(LogRow, frozen=True, gc=False, tag="subagent/descriptor"):
+    data: msgspec.Raw = msgspec.Raw(b"null")
+
+
 class SurfaceRow(Row, frozen=True, gc=False, kw_only=True, rename="camel"):
     """An event that lives on the surface, though never quoted unless it is of a subtype."""
 
@@ -253,6 +257,7 @@ _SHAPED: Final = (
     StepStart,
     StepEnd,
     Title,
+    Descriptor,
     UserMessage,
     AssistantMessage,
     ToolResult,
