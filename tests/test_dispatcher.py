@@ -38,7 +38,7 @@ class StalledStore:
             raise self.failure
         return Listing(entries=(Entry(header=Header(id="b", created_at=0, version=0), store="x"),))
 
-    async def read(self, session_id: str) -> Reading:
+    async def read(self, session_id: str, *, salvage: bool = False) -> Reading:
         return await self._workers.run(lambda stop: self._block(session_id, stop))
 
     def _block(self, session_id: str, _: Stop) -> Reading:

@@ -126,6 +126,8 @@ class Root(_Out, frozen=True, kw_only=True):
     path: str
     sessions: int | None = None
     """How many sessions it holds, where that is known."""
+    strangers: int | None = None
+    """Files and folders in it that are no logs: ignored, and only counted."""
     problem: str | None = None
     """Why it cannot be listed, in words."""
 

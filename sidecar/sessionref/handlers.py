@@ -218,7 +218,13 @@ def _deadline(call: Call, milliseconds: int | None) -> float:
 
 def _roots(roots: tuple[RootState, ...]) -> list[types.Root]:
     return [
-        types.Root(path=root.path, sessions=root.sessions, problem=root.problem) for root in roots
+        types.Root(
+            path=root.path,
+            sessions=root.sessions,
+            strangers=root.strangers,
+            problem=root.problem,
+        )
+        for root in roots
     ]
 
 

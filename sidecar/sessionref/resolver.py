@@ -211,7 +211,7 @@ class Resolver:
     ) -> Snapshot | RpcError:
         try:
             with anyio.CancelScope(deadline=deadline):
-                reading = await self._store.read(wanted.session_id)
+                reading = await self._store.read(wanted.session_id, salvage=bool(settings.salvage))
                 return await self._fit(wanted, reading, settings.reference_bytes)
             return _late(wanted)
         except ReadError as error:

@@ -3,9 +3,12 @@
 The only place where the parts meet: configuration, stores, handlers, dispatcher, descriptors.
 """
 
+import asyncio
+import logging
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 import anyio
@@ -17,10 +20,13 @@ from sessionref.handlers import Handlers
 from sessionref.resolver import Resolver
 from sessionref.sessions.corpus import Corpus
 from sessionref.sessions.dsh import DshStore
-from sessionref.sessions.workers import Workers
+from sessionref.sessions.workers import Stop, Workers
 from sessionref_protocol.connection import Connection
+from sessionref_protocol.display import printable
 
 from .options import config, parser
+
+_log: Final = logging.getLogger(__name__)
 
 _LOG_FLUSH_SECONDS: Final = 0.2
 
@@ -62,7 +68,20 @@ async def _serve(settled: Config, inward: int, outward: int) -> None:
             await log.flush()
         stdio.leave(code)
 
+    look = asyncio.create_task(_report_missing_roots(settled.roots, workers))
     await dispatcher.run(finish)
+    look.cancel()
+
+
+async def _report_missing_roots(roots: Sequence[str], workers: Workers) -> None:
+    """Say once which roots are not there; they count as empty until they are."""
+    for root in roots:
+        if not await workers.run(partial(_is_folder, root)):
+            _log.warning("There is no folder of sessions at %s", printable(root))
+
+
+def _is_folder(path: str, _: Stop) -> bool:
+    return os.path.isdir(path)
 
 
 def _abandon() -> None:

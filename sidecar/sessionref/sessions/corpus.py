@@ -57,9 +57,9 @@ class Corpus:
             entries=tuple(entries.values()), problems=tuple(problems), strangers=strangers
         )
 
-    async def read(self, session_id: str) -> Reading:
+    async def read(self, session_id: str, *, salvage: bool = False) -> Reading:
         """One session, whole, from the store that has it. Raises `ReadError`."""
-        answers = await self._ask(lambda store: store.read(session_id))
+        answers = await self._ask(lambda store: store.read(session_id, salvage=salvage))
         present = [answer for answer in answers if _tells_of_session(answer)]
         if len(present) > 1:
             raise _conflict()

@@ -21,9 +21,11 @@ class DshStore:
         """Every session of the root; only headers are read. A missing root has none."""
         return await self._workers.run(self._root.sessions)
 
-    async def read(self, session_id: str) -> Reading:
+    async def read(self, session_id: str, *, salvage: bool = False) -> Reading:
         """One session, whole. Raises `ReadError`; `not_found` where there is none."""
-        return await self._workers.run(lambda stop: self._root.read(session_id, stop))
+        return await self._workers.run(
+            lambda stop: self._root.read(session_id, stop, salvage=salvage)
+        )
 
     async def summaries(self, session_ids: Collection[str]) -> Mapping[str, Summary]:
         """The latest title of each and so on; an empty one where the log is unreadable."""
@@ -43,5 +45,8 @@ class DshStore:
     async def roots(self) -> tuple[RootState, ...]:
         """The root, with the number of its sessions or what is wrong with it."""
         problem = await self._workers.run(lambda _: self._root.problem())
-        sessions = None if problem else len((await self.list()).entries)
-        return (RootState(path=self._root.path, sessions=sessions, problem=problem),)
+        if problem is not None:
+            return (RootState(path=self._root.path, problem=problem),)
+        listing = await self.list()
+        sessions = len(listing.entries)
+        return (RootState(path=self._root.path, sessions=sessions, strangers=listing.strangers),)

@@ -58,7 +58,9 @@ from sessionref_protocol.errors import Cause
 class LogFold:
     """The fold of one log. Give it lines in order, then ask for the `reading`."""
 
-    def __init__(self, generation: Generation) -> None:
+    def __init__(self, generation: Generation, *, exact: bool = False) -> None:
+        """`exact`: after an error the fold stands right before what caused it; slower."""
+        self._exact = exact
         self._generation = generation
         self._decode = decoder(generation).decode
         self._surface = Surface(system_first=generation.system_first)
@@ -76,6 +78,11 @@ class LogFold:
     def dropping(self) -> bool:
         """Whether a bad record was met: all that follows it is dropped."""
         return self._dropping
+
+    @property
+    def last_seq(self) -> int:
+        """The seq of the last event taken, -1 before the first."""
+        return self._next_seq - 1
 
     def feed(self, lines: list[bytes]) -> None:
         """Take whole lines, without their line feeds. Raises `ReadError`."""
@@ -116,7 +123,11 @@ class LogFold:
 
     def _apply(self, rows: list[AnyRow]) -> None:
         first, handlers = self._next_seq, self._handlers
-        if self._dropping or [row.seq for row in rows] != list(range(first, first + len(rows))):
+        if (
+            self._exact
+            or self._dropping
+            or [row.seq for row in rows] != list(range(first, first + len(rows)))
+        ):
             self._apply_singly(rows)
             return
         try:
@@ -150,7 +161,8 @@ class LogFold:
             raise self._refusal(error) from None
         except BadRecordError:
             self._drop([row, *remaining])
-        self._next_seq = seq
+        finally:
+            self._next_seq = seq
 
     def _drop(self, rows: Iterable[AnyRow]) -> None:
         self._dropping = True

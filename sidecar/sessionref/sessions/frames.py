@@ -92,6 +92,18 @@ def zstd_blocks(
             offset = end if whole else size
 
 
+def good_end(read: Read, size: int, max_window_bytes: int) -> int:
+    """Where the last frame ends before which nothing is damaged."""
+    end = 0
+    try:
+        for block in zstd_blocks(read, size, max_window_bytes, singly=True):
+            end = block.end or end
+    except ReadError as error:
+        if error.cause != "corrupt":
+            raise
+    return end
+
+
 def _complete_frames(chunk: bytes, *, singly: bool) -> int:
     """How many bytes of `chunk`, which starts with a frame, are complete frames (or one)."""
     size = len(chunk)

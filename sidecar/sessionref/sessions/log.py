@@ -5,6 +5,7 @@ where the blocks come from is the caller's concern. Source: the log format, sect
 """
 
 from collections.abc import Iterable
+from contextlib import suppress
 
 import msgspec
 
@@ -12,7 +13,7 @@ from sessionref.sessions.fold import LogFold
 from sessionref.sessions.frames import Block
 from sessionref.sessions.generations import generation
 from sessionref.sessions.header import MAX_HEADER_BYTES, FirstLine, read_header
-from sessionref.sessions.model import Header, ReadError, Reading
+from sessionref.sessions.model import Degraded, Header, ReadError, Reading
 from sessionref.sessions.paths import LogName
 
 
@@ -53,6 +54,18 @@ def read_log(blocks: Iterable[Block], place: Place, max_record_bytes: int) -> Re
     return reader.finish()
 
 
+def salvage_log(blocks: Iterable[Block], place: Place, max_record_bytes: int) -> Reading:
+    """What precedes the first damage in a log, marked as that.
+
+    Raises `ReadError` where not even the header can be had.
+    """
+    reader = LogReader(place, max_record_bytes, exact=True)
+    with suppress(ReadError):
+        for block in blocks:
+            reader.push(block)
+    return reader.salvaged()
+
+
 class UnfinishedLine:
     """The end of the bytes so far that is not a whole line yet."""
 
@@ -82,10 +95,10 @@ class UnfinishedLine:
 class LogReader:
     """Reads one log. Push its blocks in order, then `finish`."""
 
-    def __init__(self, place: Place, max_record_bytes: int) -> None:
+    def __init__(self, place: Place, max_record_bytes: int, *, exact: bool = False) -> None:
         self._place = place
         self._unfinished = UnfinishedLine(max_record_bytes)
-        self._fold = LogFold(generation(place.name.generation))
+        self._fold = LogFold(generation(place.name.generation), exact=exact)
         self._header: Header | None = None
         self._whole = place.name.compressed
         """All bytes so far are of whole frames, which must hold whole lines."""
@@ -108,6 +121,14 @@ class LogReader:
         if self._header is None:
             raise ReadError("corrupt", "the log has no whole first line")
         return self._fold.reading(self._header)
+
+    def salvaged(self) -> Reading:
+        """What the log comes to up to its first damage. Raises `ReadError` without a header."""
+        if self._header is None:
+            raise ReadError("corrupt", "the log has no whole first line")
+        through = self._fold.last_seq
+        damaged = Degraded("damaged", through_seq=through if through >= 0 else None)
+        return msgspec.structs.replace(self._fold.reading(self._header), degraded=damaged)
 
     def _own_header(self, line: bytes) -> Header:
         first = _header(line, self._place)

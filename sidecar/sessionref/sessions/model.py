@@ -147,6 +147,8 @@ class RootState(msgspec.Struct, frozen=True, kw_only=True):
 
     path: str
     sessions: int | None = None
+    strangers: int | None = None
+    """Files and folders in it that are no logs."""
     problem: str | None = None
 
 
@@ -157,8 +159,11 @@ class Store(Protocol):
         """Every session of the store. A damaged one never hides another."""
         ...
 
-    async def read(self, session_id: str) -> Reading:
-        """One session, whole. Raises `ReadError`; `not_found` where there is none."""
+    async def read(self, session_id: str, *, salvage: bool = False) -> Reading:
+        """One session, whole. Raises `ReadError`; `not_found` where there is none.
+
+        With `salvage` a damaged log is read up to its damage, and says so in `degraded`.
+        """
         ...
 
     async def summaries(self, session_ids: Collection[str]) -> Mapping[str, Summary]:

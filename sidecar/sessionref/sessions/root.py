@@ -16,10 +16,10 @@ from typing import Final
 import msgspec
 
 from sessionref.config import KIB, Limits
-from sessionref.sessions.frames import STEP, Block, plain_blocks, zstd_blocks
+from sessionref.sessions.frames import STEP, Block, good_end, plain_blocks, zstd_blocks
 from sessionref.sessions.header import FirstLine
 from sessionref.sessions.home import archived_sessions
-from sessionref.sessions.log import Place, read_first_line, read_log
+from sessionref.sessions.log import Place, read_first_line, read_log, salvage_log
 from sessionref.sessions.logfile import LogFile, open_log, read_error
 from sessionref.sessions.model import Entry, Listing, Problem, ReadError, Reading
 from sessionref.sessions.paths import decode_segment, encode_segment, parse_log_name
@@ -74,8 +74,11 @@ class Root:
             self._tell_conflict(*pair)
         return survey.listing()
 
-    def read(self, session_id: str, stop: Stop) -> Reading:
-        """One session, whole. Raises `ReadError`; `not_found` where there is none."""
+    def read(self, session_id: str, stop: Stop, *, salvage: bool = False) -> Reading:
+        """One session, whole; with `salvage` a damaged one up to its damage. Raises `ReadError`.
+
+        `not_found` where there is none.
+        """
         logs = self._logs_of(session_id)
         if len(logs) > 1:
             logs = self._own_logs(logs, stop)
@@ -84,7 +87,7 @@ class Root:
         if len(logs) > 1:
             self._tell_conflict(logs[0].path, logs[1].path)
             raise ReadError("conflict", "the session is in several projects", path=logs[0].path)
-        return self._read_log(logs[0], stop)
+        return self._read_log(logs[0], stop, salvage=salvage)
 
     def _visit(self, survey: "_Survey", project: str, folder: str, stop: Stop) -> None:
         """Look at one session folder."""
@@ -159,7 +162,7 @@ class Root:
             blocks = self._blocks(log, file, step=_HEADER_STEP, singly=True)
             return read_first_line(blocks, log.place)
 
-    def _read_log(self, log: Log, stop: Stop) -> Reading:
+    def _read_log(self, log: Log, stop: Stop, *, salvage: bool) -> Reading:
         """A consistent reading. Retried once where the log was replaced in the meantime."""
         if log.conflict is not None:
             raise log.conflict
@@ -171,11 +174,22 @@ class Root:
                 except ReadError as error:
                     error.path = log.path
                     if not file.changed():
+                        if salvage and error.cause == "corrupt":
+                            return self._salvage(log, file)
                         raise
                 else:
                     if not file.changed():
                         return reading
         raise ReadError("changed", "the log changes while it is read", path=log.path)
+
+    def _salvage(self, log: Log, file: LogFile) -> Reading:
+        size, limits = file.size, self._limits
+        if log.place.name.compressed:
+            size = good_end(file.read, size, limits.max_zstd_window_bytes)
+            blocks = zstd_blocks(file.read, size, limits.max_zstd_window_bytes)
+        else:
+            blocks = plain_blocks(file.read, size)
+        return salvage_log(blocks, log.place, limits.max_record_bytes)
 
     def _blocks(
         self, log: Log, file: LogFile, *, step: int = STEP, singly: bool = False
