@@ -9,10 +9,10 @@ import anyio
 import pytest
 
 from sessionref.sessions.dsh import DshStore
-from sessionref.sessions.fold import decoder
 from sessionref.sessions.generations import KNOWN, generation
 from sessionref.sessions.model import Listing, ReadError, Reading, Summary, Voice
 from sessionref.sessions.paths import encode_segment, project_key
+from sessionref.sessions.rows import decoder
 from sessionref.sessions.workers import Workers
 from sessions import make
 from support.roots import SessionRoots
