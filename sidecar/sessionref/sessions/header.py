@@ -41,7 +41,8 @@ def read_header(line: bytes, name: LogName, project: str, folder: str) -> FirstL
     """
     header, version = _parse(line)
     if not _lives_at(header, project, folder):
-        raise ReadError("corrupt", "the header names another place than that of its log")
+        reason = "the header names another place than that of its log"
+        raise ReadError("corrupt", reason, claimed_id=header.id)
     if version != name.generation:
         reason = "the header has another format version than the name of its log"
         return FirstLine(header, ReadError("unsupported_format", reason))

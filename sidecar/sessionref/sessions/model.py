@@ -96,15 +96,26 @@ class Summary(msgspec.Struct, frozen=True):
 class ReadError(Exception):
     """One session could not be read. Never says anything of its content.
 
-    `cause` is the wire's `data.cause`; `reason` is a short plain sentence for people;
-    `path` is for the log and `doctor`, never for the peer.
+    `cause` is the wire's `data.cause`; `reason` is a short plain sentence for people. The rest
+    is for the log and `doctor`, never for the peer: `path`, in a conflict all logs as `rivals`,
+    and of a log that lies where no session of its id does the id that it has, as `claimed_id`.
     """
 
-    def __init__(self, cause: Cause, reason: str, *, path: str | None = None) -> None:
+    def __init__(
+        self,
+        cause: Cause,
+        reason: str,
+        *,
+        path: str | None = None,
+        rivals: tuple[str, ...] = (),
+        claimed_id: str | None = None,
+    ) -> None:
         super().__init__(reason)
         self.cause: Cause = cause
         self.reason = reason
         self.path = path
+        self.rivals = rivals
+        self.claimed_id = claimed_id
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,6 +130,12 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """How its log is stored: `zstd` or `none`, as DSH names it."""
     archived: bool | None = None
     """Whether its owner put it away; None where nobody keeps account of that."""
+    live: bool = False
+    """The host holds it in memory."""
+    persisted: bool = True
+    """It has a log on disk."""
+    running: bool | None = None
+    """Whether its agent is at work, where the host tells."""
     problem: ReadError | None = None
     """Set where preparing this session is already known to fail (a conflict, say)."""
 
@@ -140,6 +157,8 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[Problem, ...] = ()
     strangers: int = 0
     """Files and folders in the root that are no logs, ignored and only counted."""
+    is_complete: bool = True
+    """False where something could not be asked in time, which may have had more."""
 
 
 class RootState(msgspec.Struct, frozen=True, kw_only=True):

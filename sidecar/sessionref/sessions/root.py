@@ -86,7 +86,9 @@ class Root:
             raise ReadError("not_found", "there is no such session")
         if len(logs) > 1:
             self._tell_conflict(logs[0].path, logs[1].path)
-            raise ReadError("conflict", "the session is in several projects", path=logs[0].path)
+            rivals = tuple(log.path for log in logs)
+            reason = "the session is in several projects"
+            raise ReadError("conflict", reason, path=rivals[0], rivals=rivals)
         return self._read_log(logs[0], stop, salvage=salvage)
 
     def _visit(self, survey: "_Survey", project: str, folder: str, stop: Stop) -> None:
@@ -153,8 +155,10 @@ class Root:
         path = os.path.join(parent, name.text)
         conflict = None
         if len({name.compressed for name in names}) > 1:
-            self._tell_conflict(*sorted(os.path.join(parent, each.text) for each in names)[:2])
-            conflict = ReadError("conflict", "the session has logs of both encodings", path=path)
+            rivals = tuple(sorted(os.path.join(parent, each.text) for each in names))
+            self._tell_conflict(*rivals[:2])
+            reason = "the session has logs of both encodings"
+            conflict = ReadError("conflict", reason, path=path, rivals=rivals)
         return Log(path, Place(project, folder, name), conflict), strangers
 
     def _first_line(self, log: Log, stop: Stop) -> FirstLine:
