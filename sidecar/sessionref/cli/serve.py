@@ -1,34 +1,28 @@
 """`sessionref serve`: wire everything together and answer one host until it is done.
 
-The only place where the parts meet: configuration, stores, handlers, dispatcher, descriptors.
+Adds to the parts that every command shares what only a peer needs: dispatcher, descriptors.
 """
 
 import asyncio
 import logging
 import os
-import sys
 from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
 import anyio
 
-from sessionref import logs, stdio
+from sessionref import stdio
 from sessionref.config import Config
 from sessionref.dispatcher import Dispatcher
-from sessionref.handlers import Handlers
-from sessionref.resolver import Resolver
-from sessionref.sessions.corpus import Corpus
-from sessionref.sessions.dsh import DshStore
 from sessionref.sessions.workers import Stop, Workers
 from sessionref_protocol.connection import Connection
 from sessionref_protocol.display import printable
 
 from .options import config, parser
+from .wiring import flush_log, start_log, wire
 
 _log: Final = logging.getLogger(__name__)
-
-_LOG_FLUSH_SECONDS: Final = 0.2
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -41,16 +35,10 @@ def run(arguments: Sequence[str]) -> int:
 
 
 async def _serve(settled: Config, inward: int, outward: int) -> None:
-    try:
-        log = logs.configure(settled)
-    except OSError as error:
-        print(f"sessionref: --log-file: {error.strerror}: {settled.log_file}", file=sys.stderr)
-        stdio.leave(2)
+    log = start_log(settled)
     limits = settled.limits
-    workers = Workers(limits.max_concurrent_reads, limits.max_abandoned_reads)
-    corpus = Corpus([DshStore(root, workers=workers, limits=limits) for root in settled.roots])
-    resolver = Resolver(corpus, workers)
-    handlers = Handlers(settled, resolver, workers)
+    parts = wire(settled)
+    handlers = parts.handlers
     connection = Connection(
         settled.framing,
         line_limit=limits.max_line_bytes,
@@ -64,11 +52,10 @@ async def _serve(settled: Config, inward: int, outward: int) -> None:
     stdio.Inlet(inward, dispatcher.receive, dispatcher.receive_end).open()
 
     async def finish(code: int) -> None:
-        with anyio.move_on_after(_LOG_FLUSH_SECONDS):
-            await log.flush()
+        await flush_log(log)
         stdio.leave(code)
 
-    look = asyncio.create_task(_report_missing_roots(settled.roots, workers))
+    look = asyncio.create_task(_report_missing_roots(settled.roots, parts.workers))
     await dispatcher.run(finish)
     look.cancel()
 
