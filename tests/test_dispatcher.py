@@ -1,6 +1,7 @@
 """The dispatcher against a store whose reads hang: every request gets its one answer, promptly."""
 
 import json
+import math
 import os
 import threading
 from collections.abc import AsyncIterator, Collection, Mapping
@@ -14,6 +15,7 @@ from sessionref.config import Config, Limits
 from sessionref.dispatcher import Dispatcher
 from sessionref.handlers import Handlers
 from sessionref.resolver import Resolver
+from sessionref.sessions.corpus import Corpus
 from sessionref.sessions.model import Entry, Header, Listing, Reading, RootState, Summary
 from sessionref.sessions.workers import Stop, Workers
 from sessionref.stdio import Outlet
@@ -33,7 +35,7 @@ class StalledStore:
         self.started = threading.Semaphore(0)
         self.failure: Exception | None = None
 
-    async def list(self) -> Listing:
+    async def list(self, *, patience: float = math.inf) -> Listing:
         if self.failure:
             raise self.failure
         return Listing(entries=(Entry(header=Header(id="b", created_at=0, version=0), store="x"),))
@@ -50,8 +52,8 @@ class StalledStore:
             captured_through_seq=None,
         )
 
-    async def summaries(self, session_ids: Collection[str]) -> Mapping[str, Summary]:
-        return dict.fromkeys(session_ids, Summary())
+    async def summaries(self, entries: Collection[Entry]) -> Mapping[str, Summary]:
+        return {entry.header.id: Summary() for entry in entries}
 
     async def roots(self) -> tuple[RootState, ...]:
         return ()
@@ -97,7 +99,8 @@ async def conversation(limits: Limits | None = None) -> AsyncIterator[Conversati
     limits = limits or Limits()
     workers = Workers(limits.max_concurrent_reads, limits.max_abandoned_reads)
     store = StalledStore(workers)
-    handlers = Handlers(Config(roots=()), Resolver(store, workers), workers)
+    corpus = Corpus([store])
+    handlers = Handlers(Config(roots=()), corpus, Resolver(corpus, workers), workers)
     answers, outward = os.pipe()
     outlet = Outlet(outward)
     connection = Connection(
@@ -296,11 +299,12 @@ def test_every_request_that_a_host_may_send_has_a_handler() -> None:
     from sessionref_protocol.methods import METHODS
 
     workers = Workers(1, 1)
-    routes = Handlers(Config(roots=()), Resolver(StalledStore(workers), workers), workers).routes()
+    corpus = Corpus([])
+    routes = Handlers(Config(roots=()), corpus, Resolver(corpus, workers), workers).routes()
     requests = {
         method.name
         for method in METHODS.values()
         if method.kind == "request" and method.direction == "host-to-sidecar"
     }
     assert requests - routes.keys() == {"shutdown"}  # the dispatcher's own
-    assert routes.keys() <= requests
+    assert routes.keys() - requests == {"sessions/changed"}

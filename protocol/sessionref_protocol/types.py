@@ -1,15 +1,17 @@
-"""Params and results of every method, declared once; the schemas are generated from here.
+"""Params and results of every method, and what the shell's commands print with `--json`.
 
-Wire shapes only. Nothing here knows what a session is on disk or how an answer is made. Members
-that are only passed on, or that are checked item by item with errors of their own, are `Raw`.
-Source of the shapes: the contract, sections 5 and 6. Within protocol version 1 fields are only
-added.
+Declared once; the schemas are generated from here. Wire shapes only: nothing here knows what a
+session is on disk or how an answer is made. Members that are only passed on, or that are checked
+item by item with errors of their own, are `Raw`. Source of the shapes: the contract, sections 5
+and 6. Within protocol version 1 fields are only added.
 """
 
 from typing import Annotated, Final, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, Raw, UnsetType
+
+from .errors import Cause
 
 PROTOCOL_VERSION: Final = 1
 
@@ -116,6 +118,7 @@ class Limits(_Out, frozen=True, kw_only=True):
     max_record_bytes: int
     max_zstd_window_bytes: int
     max_nesting: int
+    host_answer_seconds: int
     max_concurrent_reads: int
     max_abandoned_reads: int
 
@@ -284,6 +287,10 @@ class Candidate(_Out, frozen=True, kw_only=True):
     cwd: str | None = None
     display_title: str
     """What people call it: a sub-agent by the name its parent gave it, else the label."""
+    live: bool
+    """The host holds it in memory."""
+    persisted: bool
+    """It has a log on disk."""
     same_workspace: bool
     """Whether it belongs to the agent's workspace, by the affinity asked for."""
     format_version: int
@@ -295,6 +302,8 @@ class Candidate(_Out, frozen=True, kw_only=True):
     agent_preset: str | None = None
     archived: bool | None = None
     """Whether it was put away, where its home says so."""
+    running: bool | None = None
+    """Whether its agent is at work, where the host tells."""
     degraded: Degraded | None = None
     """Set where the log holds more than this program knows how to read."""
 
@@ -331,6 +340,60 @@ class PrepareResult(_Out, frozen=True, kw_only=True):
     additional_context: (
         Annotated[Raw, Meta(description="A user message holding the snapshots.")] | UnsetType
     ) = UNSET
+
+
+class ListLiveSessionsResult(_In, frozen=True, kw_only=True):
+    """The sessions that the host holds in memory."""
+
+    sessions: list[Annotated[Raw, Meta(extra_json_schema={"$ref": "LiveSessionHeader.json"})]]
+
+
+class LiveSessionHeader(_In, frozen=True, kw_only=True):
+    """The header of a session as its log has it, and what the host knows besides.
+
+    A member of a wrong type counts as absent; a header without a good `id` and `createdAt` is no
+    session.
+    """
+
+    id: str
+    created_at: Annotated[int, Meta(ge=0)]
+    """Milliseconds since the epoch."""
+    version: int | None = None
+    """The log format of its events. Default: the newest that this program knows."""
+    cwd: str | None = None
+    title: str | None = None
+    """Its latest title. Where it is missing, the events are read for it."""
+    running: bool | None = None
+    """Whether its agent is at work."""
+    origin: str | None = None
+    parent_session: str | None = None
+    delegation_depth: int | None = None
+    agent_preset: str | None = None
+
+
+class ReadLiveSessionParams(_Out, frozen=True, kw_only=True):
+    """One page of a live session: the events after a seq, or its first ones."""
+
+    session_id: str
+    after_seq: int | None = None
+
+
+class ReadLiveSessionResult(_In, frozen=True, kw_only=True):
+    """A page of at most 8 MiB. Events that are not on the surface may be left out."""
+
+    header: Annotated[Raw, Meta(extra_json_schema={"$ref": "LiveSessionHeader.json"})]
+    events: list[Raw]
+    """In the order of their seqs, shaped as in the log format of the header's version."""
+    next_seq: int | None = None
+    """Where there is more: the seq that the next page begins with, at the earliest."""
+
+
+class SessionsChangedParams(_In, frozen=True, kw_only=True):
+    """The host's live sessions are these now; or, without them, are to be asked for anew."""
+
+    sessions: (
+        list[Annotated[Raw, Meta(extra_json_schema={"$ref": "LiveSessionHeader.json"})]] | None
+    ) = None
 
 
 class ParseTextParams(_In, frozen=True, kw_only=True):
@@ -419,3 +482,70 @@ class ProgressParams(_Out, frozen=True, kw_only=True):
 
     token: Token
     value: ProgressValue
+
+
+class DoctorRoot(_Out, frozen=True, kw_only=True):
+    """What `sessionref doctor` found in one root. Counted are sessions, but for strangers."""
+
+    path: str
+    sessions: int
+    """All of which the id is known, those that can't be read included."""
+    unreadable: int
+    generations: dict[str, int]
+    """By the generation of their log, `v0` and so on; only where the header can be read."""
+    encodings: dict[str, int]
+    """By how their log is stored, `zstd` or `none`; only where the header can be read."""
+    titled: int
+    subagents: int
+    degraded: int
+    strangers: int
+    """Files and folders in it that are no logs."""
+    archived: int | None = None
+    """Left out where the home keeps no account of it."""
+    problem: str | None = None
+    """Why it cannot be listed, in words. One that is missing counts as empty."""
+
+
+class DoctorProblem(_Out, frozen=True, kw_only=True):
+    """A session that can't be read, or a folder of sessions that can't be listed."""
+
+    root: str
+    files: list[str]
+    """The file or folder; of a conflict every log that claims to be the session."""
+    cause: Cause
+    reason: str
+    """What is wrong, in words."""
+    advice: str
+    """What to do about it, in words."""
+    session_id: str | None = None
+    """Left out where it is not known."""
+
+
+class DoctorNote(_Out, frozen=True, kw_only=True):
+    """Something that keeps no session from being read, and is yet worth knowing."""
+
+    root: str
+    files: list[str]
+    reason: str
+    """In words."""
+    session_id: str
+    degraded: Degraded | None = None
+    """Set where the session is read with less than certainty."""
+
+
+class DoctorReport(_Out, frozen=True, kw_only=True):
+    """What `sessionref doctor --json` prints. It exits with 1 if there are problems."""
+
+    roots: list[DoctorRoot]
+    problems: list[DoctorProblem]
+    notes: list[DoctorNote]
+
+
+class ShowReport(_Out, frozen=True, kw_only=True):
+    """What `sessionref show ID --json` prints."""
+
+    additional_context: Annotated[
+        Raw, Meta(description="The user message that holds the snapshot, as `prepare` has it.")
+    ]
+    stats: Stats
+    degraded: Degraded | None = None

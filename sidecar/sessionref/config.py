@@ -34,6 +34,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     max_zstd_window_bytes: int = 128 * MIB
     max_nesting: int = 512
     """Depth of JSON in the parts of a record that we look at."""
+    host_answer_seconds: int = 30
+    """How long the host gets to answer a request of ours."""
     max_concurrent_reads: int = 8
     """Blocking reads that run at one time, in worker threads."""
     max_abandoned_reads: int = 32

@@ -16,9 +16,9 @@ import anyio
 import anyio.abc
 import msgspec
 
-from sessionref_protocol.connection import Connection, Refusal
+from sessionref_protocol.connection import Connection, Received, Refusal
 from sessionref_protocol.errors import ErrorKind, RpcError
-from sessionref_protocol.messages import Id, Notification, Request
+from sessionref_protocol.messages import Id, Notification, Request, Response
 from sessionref_protocol.methods import METHODS, Method, decode_params
 from sessionref_protocol.types import CancelParams, CancelRequestParams, ProgressParams, Token
 
@@ -31,6 +31,10 @@ _SETTLE_SECONDS: Final = 1.0
 """How long cancelled requests get to come back before the process leaves without them."""
 _FLUSH_SECONDS: Final = 2.0
 """How long a host that told us to stop gets to take its last answers."""
+
+
+class NoAnswer(Exception):  # noqa: N818 - it is what is missing
+    """The peer did not answer a request of ours. The text is for people."""
 
 
 class Call:
@@ -95,6 +99,8 @@ class Dispatcher:
         self._limits = limits
         self._abandon = abandon
         self._running: dict[Id, _Running] = {}
+        self._answers: dict[Id, asyncio.Future[msgspec.Raw]] = {}
+        """What the peer still has to answer, by our request's id."""
         self._idle = asyncio.Event()
         self._idle.set()
         self._input_over = asyncio.Event()
@@ -108,6 +114,40 @@ class Dispatcher:
         """Requests that wait for their answer."""
         return self._connection.in_flight
 
+    # What we ask of the peer
+
+    async def ask(self, method: str, params: msgspec.Struct, seconds: float) -> msgspec.Raw:
+        """The peer's answer to a request of ours.
+
+        Raises `NoAnswer` where it is an error, takes longer than `seconds`, or can't come any
+        more. Whoever is cancelled while waiting has the request at the peer cancelled, too.
+        """
+        if self._input_over.is_set():
+            raise NoAnswer("the host has ended the conversation")
+        id_, frame = self._connection.call(method, params)
+        answer = self._answers[id_] = asyncio.get_running_loop().create_future()
+        self._write(frame)
+        try:
+            with anyio.fail_after(seconds):
+                told: msgspec.Raw = await answer
+                return told
+        except TimeoutError:
+            raise NoAnswer(f"the host did not answer in {seconds:g} seconds") from None
+        finally:
+            del self._answers[id_]
+            if not answer.done() or answer.cancelled():
+                self._connection.forget(id_)
+                self._write(self._connection.notify("$/cancelRequest", CancelRequestParams(id=id_)))
+
+    def _hear(self, response: Response) -> None:
+        answer = None if response.id is None else self._answers.get(response.id)
+        if answer is None or answer.done():
+            return
+        if response.error is not None:
+            answer.set_exception(NoAnswer(f"the host answered with error {response.error.code}"))
+        else:
+            answer.set_result(msgspec.Raw(b"null") if response.result is None else response.result)
+
     # What comes in
 
     def receive(self, chunk: bytes) -> None:
@@ -119,6 +159,9 @@ class Dispatcher:
         """The peer has said everything: finish what is in flight, then end with 0."""
         for received in self._connection.feed_eof():
             self._take(received)
+        for answer in self._answers.values():
+            if not answer.done():
+                answer.set_exception(NoAnswer("the host ended the conversation"))
         self._input_over.set()
 
     def stop(self, code: int) -> None:
@@ -128,7 +171,7 @@ class Dispatcher:
             self._drain.cancel()
             self._input_over.set()
 
-    def _take(self, received: object) -> None:
+    def _take(self, received: Received) -> None:
         match received:
             case Request():
                 self._begin(received)
@@ -136,8 +179,8 @@ class Dispatcher:
                 self._heed(received)
             case Refusal():
                 self._write(received.frame)
-            case _:  # a response to nothing that we wait for
-                pass
+            case Response():
+                self._hear(received)
 
     def _begin(self, request: Request) -> None:
         try:
@@ -205,6 +248,8 @@ class Dispatcher:
                 self._cancel_token(params.token)
             case _ if method.name == "exit":
                 self.stop(0 if self._connection.shutdown_received else 1)
+            case _ if (route := self._routes.get(method.name)) and route.plain:
+                route.plain(params, Call(anyio.current_time(), self._report))
 
     def _cancel_token(self, token: Token) -> None:
         for running in self._running.values():

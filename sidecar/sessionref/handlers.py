@@ -18,9 +18,12 @@ from sessionref_protocol.methods import METHODS
 from . import __version__
 from .config import Config, Settings
 from .dispatcher import Call, Dispatcher, Route
+from .host import WireHost
 from .reference import candidates, prestep, retention
 from .reference.references import invalid_mention, read_references
 from .resolver import Resolver, Search
+from .sessions.corpus import Corpus
+from .sessions.live import LiveStore
 from .sessions.model import Degraded, RootState
 from .sessions.workers import Workers
 from .stdio import Outlet
@@ -32,9 +35,12 @@ _PROGRESS_SECONDS: Final = 0.1
 class Handlers:
     """Everything that a host can ask; holds what `initialize` agreed on."""
 
-    def __init__(self, config: Config, resolver: Resolver, workers: Workers) -> None:
+    def __init__(
+        self, config: Config, corpus: Corpus, resolver: Resolver, workers: Workers
+    ) -> None:
         self._config = config
         self._settings = config.settings
+        self._corpus = corpus
         self._resolver = resolver
         self._workers = workers
         self._started = time.monotonic()
@@ -56,12 +62,16 @@ class Handlers:
             "parseText": Route(plain=parse_text),
             "formatMention": Route(plain=format_mention),
             "status": Route(awaited=self.status),
+            "sessions/changed": Route(plain=self.sessions_changed),
         }
 
     async def initialize(self, params: types.InitializeParams, _: Call) -> types.InitializeResult:
         """Set ceilings and say what this program is and can."""
         self._settings = self._settings_of(params.config)
         limits = self._config.limits
+        if params.capabilities is not None and params.capabilities.live_sessions:
+            host = WireHost(self._dispatcher, limits.host_answer_seconds)
+            self._corpus.go_live(LiveStore(host, self._workers))
         return types.InitializeResult(
             protocol_version=types.PROTOCOL_VERSION,
             server_info=types.ServerInfo(name="sessionref", version=__version__),
@@ -75,6 +85,13 @@ class Handlers:
             ),
             limits=msgspec.convert(limits, types.Limits, from_attributes=True),
             roots=_roots(await self._resolver.roots()),
+        )
+
+    def sessions_changed(self, params: types.SessionsChangedParams, _: Call) -> None:
+        """Believe what the host says of its sessions, until it says something else."""
+        headers = params.sessions
+        self._corpus.live_changed(
+            None if headers is None else [bytes(header) for header in headers]
         )
 
     async def pre_step(self, params: types.PreStepParams, call: Call) -> types.PreStepResult:
@@ -107,7 +124,7 @@ class Handlers:
             )
         return types.ListCandidatesResult(
             candidates=[_candidate(candidate) for candidate in found.candidates],
-            is_incomplete=False,
+            is_incomplete=not found.is_complete,
             total=found.total,
         )
 
@@ -246,7 +263,7 @@ def _search(params: types.ListCandidatesParams, limit: int, settings: Settings) 
 
 
 def _candidate(candidate: candidates.Candidate) -> types.Candidate:
-    header = candidate.header
+    entry, header = candidate.entry, candidate.entry.header
     return types.Candidate(
         session_id=candidate.session_id,
         label=candidate.label,
@@ -261,7 +278,10 @@ def _candidate(candidate: candidates.Candidate) -> types.Candidate:
         parent_session=header.parent_session,
         delegation_depth=header.delegation_depth,
         agent_preset=header.agent_preset,
-        archived=candidate.archived,
+        archived=entry.archived,
+        live=entry.live,
+        persisted=entry.persisted,
+        running=entry.running,
         degraded=None if candidate.degraded is None else _degraded(candidate.degraded),
     )
 

@@ -28,6 +28,9 @@ _INLINE_CHARACTERS: Final = 128 * 1024
 _SUMMARIES_A_STEP: Final = 64
 """How many logs are asked for their summaries between two reports of progress."""
 
+_PATIENCE_SECONDS: Final = 2.0
+"""How long a list waits for what may be left out of it: at most half the time there is."""
+
 Report = Callable[[int, int], None]
 """Called with how many sessions were looked at, of how many."""
 
@@ -51,6 +54,8 @@ class Found(msgspec.Struct, frozen=True):
     candidates: Sequence[candidates.Candidate]
     total: int
     """Matches before the limit."""
+    is_complete: bool
+    """False where something that could not be asked in time might change the answer."""
 
 
 class Resolver:
@@ -126,7 +131,8 @@ class Resolver:
         Raises `RpcError` where the deadline passes.
         """
         with anyio.CancelScope(deadline=deadline):
-            listing = await self._store.list()
+            left = deadline - anyio.current_time()
+            listing = await self._store.list(patience=min(_PATIENCE_SECONDS, left / 2))
             return await self._choose(listing, search, report)
         raise _late()
 
@@ -145,6 +151,7 @@ class Resolver:
         return Found(
             [candidates.candidate(entry, summaries[entry.header.id], is_same) for entry in chosen],
             total,
+            listing.is_complete,
         )
 
     async def _workspace_test(self, listing: Listing, search: Search) -> candidates.SameWorkspace:
@@ -169,12 +176,11 @@ class Resolver:
         self, entries: Sequence[Entry], report: Report | None
     ) -> dict[str, Summary]:
         """The summaries, asked for in steps where somebody wants to see progress."""
-        session_ids = [entry.header.id for entry in entries]
-        total = len(session_ids)
+        total = len(entries)
         step = max(1, total if report is None else _SUMMARIES_A_STEP)
         summaries: dict[str, Summary] = {}
         for start in range(0, total, step):
-            summaries.update(await self._store.summaries(session_ids[start : start + step]))
+            summaries.update(await self._store.summaries(entries[start : start + step]))
             if report is not None:
                 report(min(start + step, total), total)
         return summaries

@@ -1,5 +1,6 @@
 """Several stores as one: what they have together, and what fails in one of them."""
 
+import math
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import TypeVar
 
@@ -29,7 +30,7 @@ class Shelf:
         self.name = name
         self.sessions = sessions
 
-    async def list(self) -> Listing:
+    async def list(self, *, patience: float = math.inf) -> Listing:
         entries = [
             Entry(header=Header(id=key, created_at=1, version=0), store=self.name)
             for key in self.sessions
@@ -44,8 +45,9 @@ class Shelf:
         header = Header(id=session_id, created_at=1, version=0)
         return Reading(header=header, nodes=(), captured_through_seq=None, title=found)
 
-    async def summaries(self, session_ids: Collection[str]) -> Mapping[str, Summary]:
-        titles = {key: self.sessions.get(key) for key in session_ids}
+    async def summaries(self, entries: Collection[Entry]) -> Mapping[str, Summary]:
+        own = [entry.header.id for entry in entries if entry.store == self.name]
+        titles = {key: self.sessions.get(key) for key in own}
         return {
             key: Summary(title) if isinstance(title, str) else Summary()
             for key, title in titles.items()
@@ -73,6 +75,12 @@ def ask(corpus: Corpus, question: Callable[[Corpus], Awaitable[T]]) -> T:
 
 def title(corpus: Corpus, session_id: str) -> str | None:
     return ask(corpus, lambda store: store.read(session_id)).title
+
+
+def titles(corpus: Corpus) -> dict[str, str | None]:
+    entries = ask(corpus, Corpus.list).entries
+    found = ask(corpus, lambda store: store.summaries(entries))
+    return {session_id: summary.title for session_id, summary in found.items()}
 
 
 def cause(corpus: Corpus, session_id: str) -> Cause:
@@ -112,8 +120,7 @@ def test_an_id_in_two_stores_is_a_conflict_for_that_id() -> None:
         problem = problems[session_id]
         assert problem is not None
         assert problem.cause == "conflict"
-    summaries = ask(corpus, lambda store: store.summaries(["a", "b"]))
-    assert {key: summary.title for key, summary in summaries.items()} == {"a": None, "b": "y"}
+    assert titles(corpus) == {"a": None, "b": "y", "c": None}
 
 
 def test_a_store_that_fails_takes_nothing_from_the_others() -> None:
@@ -123,5 +130,5 @@ def test_a_store_that_fails_takes_nothing_from_the_others() -> None:
     listing = ask(corpus, Corpus.list)
     assert [entry.header.id for entry in listing.entries] == ["a"]
     assert [problem.path for problem in listing.problems] == ["/gone", "one"]
-    assert ask(corpus, lambda store: store.summaries(["a"]))["a"].title == "first"
+    assert titles(corpus) == {"a": "first"}
     assert ask(corpus, Corpus.roots) == (RootState(path="one", sessions=1),)

@@ -77,7 +77,7 @@ def survey(root: Path) -> tuple[Listing, Mapping[str, Summary]]:
     async def ask() -> tuple[Listing, Mapping[str, Summary]]:
         found = store(root)
         listing = await found.list()
-        return listing, await found.summaries([entry.header.id for entry in listing.entries])
+        return listing, await found.summaries(listing.entries)
 
     return anyio.run(ask)
 

@@ -45,7 +45,9 @@ def wire(settled: Config) -> Parts:
     workers = Workers(limits.max_concurrent_reads, limits.max_abandoned_reads)
     stores = tuple(DshStore(root, workers=workers, limits=limits) for root in settled.roots)
     corpus = Corpus(stores)
-    return Parts(workers, stores, corpus, Handlers(settled, Resolver(corpus, workers), workers))
+    return Parts(
+        workers, stores, corpus, Handlers(settled, corpus, Resolver(corpus, workers), workers)
+    )
 
 
 def start_log(settled: Config) -> stdio.Outlet:

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from sessionref.sessions.model import Degraded, Entry, Header, Summary
+from sessionref.sessions.model import Degraded, Entry, Summary
 from sessionref_protocol.ecmascript import contains, lower
 from sessionref_protocol.mention import format_mention, printable
 
@@ -42,8 +42,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     display_title: str
     """What people call it: a sub-agent by the name its parent gave it, else the label."""
     same_workspace: bool
-    header: Header
-    archived: bool | None
+    entry: Entry
     degraded: Degraded | None
     """Set where the log holds more than we know how to read."""
 
@@ -115,8 +114,7 @@ def candidate(entry: Entry, summary: Summary, is_same: SameWorkspace) -> Candida
         display=Display(printable(label), None if header.cwd is None else printable(header.cwd)),
         display_title=summary.name or label,
         same_workspace=_is_same(entry, is_same),
-        header=header,
-        archived=entry.archived,
+        entry=entry,
         degraded=summary.degraded,
     )
 

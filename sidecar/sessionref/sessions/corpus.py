@@ -1,15 +1,20 @@
-"""The sessions of several stores as one store. What fails in one store stays there.
+"""The sessions of several stores as one store, the host's own before those on disk.
 
-An id that two stores have is a conflict for that id, since neither is known to be the right one.
-This module knows no store in particular. Source: the contract, section 3.
+What fails in one store stays there. An id that two stores on disk have is a conflict for that id,
+since neither is known to be the right one; a live session is ahead of its log, so it wins, and is
+in conflict only where log and host can't mean the same session. This module knows no store in
+particular but the live one. Source: the contract, section 3; issue "what the host decides".
 """
 
 import logging
+import math
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Final, TypeVar
 
 import anyio
+import msgspec
 
+from sessionref.sessions.live import LiveStore, contradict
 from sessionref.sessions.model import (
     Entry,
     Listing,
@@ -30,15 +35,96 @@ _OF_A_SESSION: Final = frozenset({"corrupt", "unsupported_format", "conflict", "
 
 
 class Corpus:
-    """The union of `stores`, itself a `Store`."""
+    """The union of `stores`, itself a `Store`; and of a live one, once the host has one."""
 
     def __init__(self, stores: Sequence[Store]) -> None:
         self._stores = tuple(stores)
+        self._live: LiveStore | None = None
+        self._contradicted: frozenset[str] = frozenset()
+        """Live sessions of which the last listing found another one on disk under their id."""
         self._told: set[tuple[str, str]] = set()
 
-    async def list(self) -> Listing:
-        """The sessions of all stores, an id that several have once and with its conflict."""
-        listings = await self._ask(lambda store: store.list())
+    def go_live(self, live: LiveStore) -> None:
+        """From now on the host is asked for its sessions, too."""
+        self._live = live
+
+    def live_changed(self, headers: Sequence[bytes] | None) -> None:
+        """The host pushes what has become of its sessions."""
+        if self._live is not None:
+            self._live.changed(headers)
+
+    async def list(self, *, patience: float = math.inf) -> Listing:
+        """The sessions of all stores, an id that several have once.
+
+        The live ones are missing, and the listing is not complete, where the host fails or takes
+        longer than `patience` seconds.
+        """
+        live: dict[str, Entry] | None = None
+
+        async def ask_host(store: LiveStore) -> None:
+            nonlocal live
+            try:
+                with anyio.move_on_after(patience):
+                    listing = await store.list()
+                    live = {entry.header.id: entry for entry in listing.entries}
+            except ReadError as error:
+                _log.warning("The host did not list its sessions: %s", error.reason)
+
+        async with anyio.create_task_group() as tasks:
+            if self._live is not None:
+                tasks.start_soon(ask_host, self._live)
+            on_disk = await self._list_stores(patience)
+        return on_disk if self._live is None else self._with_live(on_disk, live)
+
+    async def read(self, session_id: str, *, salvage: bool = False) -> Reading:
+        """One session, whole: from the host if it has it, else from the store that has it.
+
+        Raises `ReadError`. Of a session that the host has, no log is looked at.
+        """
+        if self._live is not None:
+            try:
+                reading = await self._live.read(session_id)
+            except ReadError as error:
+                if error.cause != "not_found":
+                    raise
+            else:
+                if session_id in self._contradicted:
+                    raise _contradiction()
+                return reading
+        answers = await self._ask(lambda store: store.read(session_id, salvage=salvage))
+        present = [answer for answer in answers if _tells_of_session(answer)]
+        if len(present) > 1:
+            raise _conflict()
+        elsewhere = [answer for answer in answers if not _is_absence(answer)]
+        for answer in (*present, *elsewhere):
+            if isinstance(answer, ReadError):
+                raise answer
+            return answer
+        raise ReadError("not_found", "there is no such session")
+
+    async def summaries(self, entries: Collection[Entry]) -> Mapping[str, Summary]:
+        """A summary of each, from the store that has it; an empty one for those in conflict."""
+        summaries = {entry.header.id: Summary() for entry in entries}
+        live = [entry for entry in entries if entry.live and entry.problem is None]
+        on_disk = [entry for entry in entries if not entry.live and entry.problem is None]
+        if live and self._live is not None:
+            try:
+                summaries.update(await self._live.summaries(live))
+            except ReadError as error:
+                _log.warning("The host did not tell of its sessions: %s", error.reason)
+        if on_disk:
+            for answer in await self._ask(lambda store: store.summaries(on_disk)):
+                if not isinstance(answer, ReadError):
+                    summaries.update(answer)
+        return summaries
+
+    async def roots(self) -> tuple[RootState, ...]:
+        """The roots of all stores."""
+        states = await self._ask(lambda store: store.roots())
+        return tuple(root for state in states if not isinstance(state, ReadError) for root in state)
+
+    async def _list_stores(self, patience: float) -> Listing:
+        listings = await self._ask(lambda store: store.list(patience=patience))
         entries: dict[str, Entry] = {}
         problems: list[Problem] = []
         strangers = 0
@@ -52,40 +138,39 @@ class Corpus:
                 first = entries.setdefault(entry.header.id, entry)
                 if first is not entry:
                     self._tell_conflict(first, entry)
-                    entries[entry.header.id] = _in_conflict(first)
+                    entries[entry.header.id] = msgspec.structs.replace(first, problem=_conflict())
         return Listing(
-            entries=tuple(entries.values()), problems=tuple(problems), strangers=strangers
+            entries=tuple(entries.values()),
+            problems=tuple(problems),
+            strangers=strangers,
+            is_complete=all(
+                listing.is_complete for listing in listings if not isinstance(listing, ReadError)
+            ),
         )
 
-    async def read(self, session_id: str, *, salvage: bool = False) -> Reading:
-        """One session, whole, from the store that has it. Raises `ReadError`."""
-        answers = await self._ask(lambda store: store.read(session_id, salvage=salvage))
-        present = [answer for answer in answers if _tells_of_session(answer)]
-        if len(present) > 1:
-            raise _conflict()
-        elsewhere = [answer for answer in answers if not _is_absence(answer)]
-        for answer in (*present, *elsewhere):
-            if isinstance(answer, ReadError):
-                raise answer
-            return answer
-        raise ReadError("not_found", "there is no such session")
-
-    async def summaries(self, session_ids: Collection[str]) -> Mapping[str, Summary]:
-        """A summary of each; an empty one where several stores have something to say."""
-        found: dict[str, list[Summary]] = {session_id: [] for session_id in session_ids}
-        for answer in await self._ask(lambda store: store.summaries(session_ids)):
-            if not isinstance(answer, ReadError):
-                for session_id, summary in answer.items():
-                    found[session_id] += [] if summary == Summary() else [summary]
-        return {
-            session_id: summaries[0] if len(summaries) == 1 else Summary()
-            for session_id, summaries in found.items()
-        }
-
-    async def roots(self) -> tuple[RootState, ...]:
-        """The roots of all stores."""
-        states = await self._ask(lambda store: store.roots())
-        return tuple(root for state in states if not isinstance(state, ReadError) for root in state)
+    def _with_live(self, on_disk: Listing, live: Mapping[str, Entry] | None) -> Listing:
+        """The listing of the disk with the host's sessions in front; None: it did not tell."""
+        if live is None:
+            return msgspec.structs.replace(on_disk, is_complete=False)
+        merged: dict[str, Entry] = {entry.header.id: entry for entry in on_disk.entries}
+        contradicted: set[str] = set()
+        for session_id, entry in live.items():
+            logged = merged.get(session_id)
+            if logged is not None:
+                problem = None
+                if contradict(entry, logged):
+                    contradicted.add(session_id)
+                    problem = _contradiction()
+                entry = msgspec.structs.replace(
+                    entry,
+                    persisted=True,
+                    path=logged.path,
+                    archived=logged.archived,
+                    problem=problem,
+                )
+            merged[session_id] = entry
+        self._contradicted = frozenset(contradicted)
+        return msgspec.structs.replace(on_disk, entries=tuple(merged.values()))
 
     def _tell_conflict(self, one: Entry, other: Entry) -> None:
         """Name two logs that claim to be one session, once in the life of the process."""
@@ -114,8 +199,8 @@ def _conflict() -> ReadError:
     return ReadError("conflict", "the session is in several stores")
 
 
-def _in_conflict(entry: Entry) -> Entry:
-    return Entry(header=entry.header, store=entry.store, problem=_conflict())
+def _contradiction() -> ReadError:
+    return ReadError("conflict", "the host and the log say different things of the session")
 
 
 def _tells_of_session(answer: Reading | ReadError) -> bool:

@@ -1,11 +1,12 @@
 """A DSH session root on disk as a store: `Root`, off the event loop."""
 
+import math
 from collections.abc import Collection, Mapping
 
 import anyio
 
 from sessionref.config import LIMITS, Limits
-from sessionref.sessions.model import Listing, ReadError, Reading, RootState, Summary
+from sessionref.sessions.model import Entry, Listing, ReadError, Reading, RootState, Summary
 from sessionref.sessions.root import Root
 from sessionref.sessions.workers import Workers
 
@@ -17,8 +18,9 @@ class DshStore:
         self._root = Root(root, limits)
         self._workers = workers
 
-    async def list(self) -> Listing:
+    async def list(self, *, patience: float = math.inf) -> Listing:
         """Every session of the root; only headers are read. A missing root has none."""
+        del patience  # a walk reads headers only
         return await self._workers.run(self._root.sessions)
 
     async def read(self, session_id: str, *, salvage: bool = False) -> Reading:
@@ -27,9 +29,10 @@ class DshStore:
             lambda stop: self._root.read(session_id, stop, salvage=salvage)
         )
 
-    async def summaries(self, session_ids: Collection[str]) -> Mapping[str, Summary]:
+    async def summaries(self, entries: Collection[Entry]) -> Mapping[str, Summary]:
         """The latest title of each and so on; an empty one where the log is unreadable."""
-        summaries = dict.fromkeys(session_ids, Summary())
+        own = [entry.header.id for entry in entries if entry.store == self._root.path]
+        summaries = dict.fromkeys(own, Summary())
 
         async def look_up(session_id: str) -> None:
             try:
@@ -38,7 +41,7 @@ class DshStore:
                 return
 
         async with anyio.create_task_group() as tasks:
-            for session_id in tuple(summaries):
+            for session_id in own:
                 tasks.start_soon(look_up, session_id)
         return summaries
 

@@ -20,8 +20,10 @@ from sessionref.sessions.records import (
     InvalidMessageError,
     NullRecordError,
     Unknown,
+    count,
     ends_turn,
     read_record,
+    record_members,
 )
 from sessionref.sessions.rows import (
     AnyRow,
@@ -58,9 +60,15 @@ from sessionref_protocol.errors import Cause
 class LogFold:
     """The fold of one log. Give it lines in order, then ask for the `reading`."""
 
-    def __init__(self, generation: Generation, *, exact: bool = False) -> None:
-        """`exact`: after an error the fold stands right before what caused it; slower."""
-        self._exact = exact
+    def __init__(
+        self, generation: Generation, *, exact: bool = False, sparse: bool = False
+    ) -> None:
+        """`exact`: after an error the fold stands right before what caused it; slower.
+
+        `sparse`: seqs only have to rise, since events that no snapshot needs may be left out.
+        """
+        self._singly = exact or sparse
+        self._sparse = sparse
         self._generation = generation
         self._decode = decoder(generation).decode
         self._surface = Surface(system_first=generation.system_first)
@@ -98,11 +106,14 @@ class LogFold:
                 self._apply_refused(lines[done])
                 done += 1
 
-    def reading(self, header: Header) -> Reading:
-        """What the log comes to, counting what would close the turn that is open at its end."""
+    def reading(self, header: Header, *, closed: bool = True) -> Reading:
+        """What the log comes to.
+
+        `closed`: counting what would close the turn that is open at its end.
+        """
         last = self._next_seq - 1
         answers: list[Node] = []
-        if self._turn_open:
+        if closed and self._turn_open:
             answers = [Node(seq, Voice.OTHER, "") for seq, _ in enumerate(self._pending, last + 1)]
             last += len(answers) + self._step_open + 1
         return Reading(
@@ -124,7 +135,7 @@ class LogFold:
     def _apply(self, rows: list[AnyRow]) -> None:
         first, handlers = self._next_seq, self._handlers
         if (
-            self._exact
+            self._singly
             or self._dropping
             or [row.seq for row in rows] != list(range(first, first + len(rows)))
         ):
@@ -148,6 +159,8 @@ class LogFold:
         remaining = iter(rows)
         try:
             for row in remaining:
+                if self._sparse and row.seq > seq:
+                    seq = row.seq
                 if row.seq != seq or self._dropping:
                     raise BadRecordError("a record is not the next one")
                 if isinstance(row, PackedRow):
@@ -173,7 +186,10 @@ class LogFold:
         """A line that the decoder of ordinary rows did not take."""
         try:
             if not self._dropping:
-                self._apply([read_record(line, self._generation, self._next_seq)])
+                expected = self._next_seq
+                if self._sparse:
+                    expected = max(expected, count(record_members(line).get("seq")) or 0)
+                self._apply([read_record(line, self._generation, expected)])
             elif ends_turn(line):
                 raise BadRecordError("a dropped record", ends_turn=True)
         except NullRecordError:

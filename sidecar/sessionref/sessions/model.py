@@ -5,6 +5,7 @@ imports nothing of ours but the error causes. Another agent's sessions come as a
 """
 
 import enum
+import math
 from collections.abc import Collection, Mapping
 from typing import Literal, Protocol
 
@@ -134,6 +135,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """The host holds it in memory."""
     persisted: bool = True
     """It has a log on disk."""
+    title: str | None = None
+    """Its title, where the listing told it already."""
     running: bool | None = None
     """Whether its agent is at work, where the host tells."""
     problem: ReadError | None = None
@@ -174,8 +177,11 @@ class RootState(msgspec.Struct, frozen=True, kw_only=True):
 class Store(Protocol):
     """A place where sessions are. Reading never writes, creates or locks anything."""
 
-    async def list(self) -> Listing:
-        """Every session of the store. A damaged one never hides another."""
+    async def list(self, *, patience: float = math.inf) -> Listing:
+        """Every session of the store. A damaged one never hides another.
+
+        After `patience` seconds a listing without what is still missing is better than none.
+        """
         ...
 
     async def read(self, session_id: str, *, salvage: bool = False) -> Reading:
@@ -185,8 +191,11 @@ class Store(Protocol):
         """
         ...
 
-    async def summaries(self, session_ids: Collection[str]) -> Mapping[str, Summary]:
-        """The latest title of each and so on; an empty one where the log is unreadable."""
+    async def summaries(self, entries: Collection[Entry]) -> Mapping[str, Summary]:
+        """By id, the latest title and so on of those entries that are this store's own.
+
+        An empty one where the log is unreadable.
+        """
         ...
 
     async def roots(self) -> tuple[RootState, ...]:
