@@ -102,6 +102,30 @@ class Corpus:
             return answer
         raise ReadError("not_found", "there is no such session")
 
+    async def entry(self, session_id: str) -> Entry:
+        """What a listing says of one session. Raises `ReadError`.
+
+        A live session is archived or not as its log is.
+        """
+        live: Entry | None = None
+        if self._live is not None:
+            try:
+                live = await self._live.entry(session_id)
+            except ReadError as error:
+                if error.cause != "not_found":
+                    raise
+        answers = await self._ask(lambda store: store.entry(session_id))
+        logged = [answer for answer in answers if not isinstance(answer, ReadError)]
+        if live is not None:
+            archived = logged[0].archived if logged else None
+            return msgspec.structs.replace(live, archived=archived)
+        for entry in logged:
+            return entry
+        failures = [answer for answer in answers if isinstance(answer, ReadError)]
+        for failure in sorted(failures, key=_is_absence):
+            raise failure
+        raise ReadError("not_found", "there is no such session")
+
     async def summaries(self, entries: Collection[Entry]) -> Mapping[str, Summary]:
         """A summary of each, from the store that has it; an empty one for those in conflict."""
         summaries = {entry.header.id: Summary() for entry in entries}
@@ -208,5 +232,5 @@ def _tells_of_session(answer: Reading | ReadError) -> bool:
     return not isinstance(answer, ReadError) or answer.cause in _OF_A_SESSION
 
 
-def _is_absence(answer: Reading | ReadError) -> bool:
+def _is_absence(answer: object) -> bool:
     return isinstance(answer, ReadError) and answer.cause == "not_found"

@@ -29,6 +29,10 @@ class DshStore:
             lambda stop: self._root.read(session_id, stop, salvage=salvage)
         )
 
+    async def entry(self, session_id: str) -> Entry:
+        """What a listing says of one session. Raises `ReadError`."""
+        return await self._workers.run(lambda stop: self._root.entry(session_id, stop))
+
     async def summaries(self, entries: Collection[Entry]) -> Mapping[str, Summary]:
         """The latest title of each and so on; an empty one where the log is unreadable."""
         own = [entry.header.id for entry in entries if entry.store == self._root.path]

@@ -102,6 +102,13 @@ class LiveStore:
         async with self._slots:
             return await self._read(session_id, None if known is None else known[session_id])
 
+    async def entry(self, session_id: str) -> Entry:
+        """What a listing says of one session. Raises `ReadError`; `not_found` if it is not live."""
+        for entry in (await self.list()).entries:
+            if entry.header.id == session_id:
+                return entry
+        raise ReadError("not_found", "there is no such session")
+
     async def summaries(self, entries: Collection[Entry]) -> Mapping[str, Summary]:
         """The titles; a session is only read where the host did not tell its title."""
         summaries: dict[str, Summary] = {}

@@ -75,6 +75,8 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """The surface, in surface order, which is not seq order after a replacement."""
     captured_through_seq: int | None
     """The last seq, in-memory closers included; None for an empty log."""
+    last_activity_at: int | None = None
+    """Milliseconds since the epoch: the time of the last event, where it tells one."""
     title: str | None = None
     name: str | None = None
     """What the parent called it when it delegated to it; sub-agents only."""
@@ -188,6 +190,13 @@ class Store(Protocol):
         """One session, whole. Raises `ReadError`; `not_found` where there is none.
 
         With `salvage` a damaged log is read up to its damage, and says so in `degraded`.
+        """
+        ...
+
+    async def entry(self, session_id: str) -> Entry:
+        """What a listing says of one session, without its log being read.
+
+        Raises `ReadError`; `not_found` where there is none.
         """
         ...
 

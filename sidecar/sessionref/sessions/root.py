@@ -91,6 +91,18 @@ class Root:
             raise ReadError("conflict", reason, path=rivals[0], rivals=rivals)
         return self._read_log(logs[0], stop, salvage=salvage)
 
+    def entry(self, session_id: str, stop: Stop) -> Entry:
+        """What a listing says of one session. Raises `ReadError`; `not_found` where there is none.
+
+        Only headers are read, and only of the logs that may be its own.
+        """
+        survey = _Survey(self.path)
+        for log in self._logs_of(session_id):
+            survey.add(self._first_line(log, stop), log)
+        for entry in survey.listing().entries:
+            return entry
+        raise ReadError("not_found", "there is no such session")
+
     def _visit(self, survey: "_Survey", project: str, folder: str, stop: Stop) -> None:
         """Look at one session folder."""
         path = os.path.join(self.path, project, folder)
