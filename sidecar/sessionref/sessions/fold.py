@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
+from sessionref.sessions.activity import last_activity
 from sessionref.sessions.generations import Generation
 from sessionref.sessions.model import Degraded, Header, Node, ReadError, Reading, Voice
 from sessionref.sessions.records import (
@@ -80,6 +81,8 @@ class LogFold:
         self._descriptor: bytes | None = None
         self._unknown = 0
         self._dropping = False
+        self._latest: list[bytes] = []
+        """Lines of which one is that of the last event."""
         self._handlers = self._choose_handlers()
 
     @property
@@ -94,6 +97,8 @@ class LogFold:
 
     def feed(self, lines: list[bytes]) -> None:
         """Take whole lines, without their line feeds. Raises `ReadError`."""
+        if not self._dropping:
+            self._latest = [*self._latest[-1:], *lines]
         remaining = iter(lines)
         done = 0
         while done < len(lines):
@@ -120,6 +125,7 @@ class LogFold:
             header=header,
             nodes=(*self._surface.nodes(), *answers),
             captured_through_seq=last if last >= 0 else None,
+            last_activity_at=last_activity(reversed(self._latest), self.last_seq),
             title=None if self._title is None else title_text(self._title),
             name=None if self._descriptor is None else subagent_name(self._descriptor),
             degraded=self._degraded(),
