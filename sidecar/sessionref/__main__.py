@@ -18,11 +18,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from .cli.serve import run
         case "call":
             from .cli.call import run
+        case "list":
+            from .cli.listing import run
+        case "show":
+            from .cli.show import run
+        case "doctor":
+            from .cli.doctor import run
         case _:
             from .cli.options import parser
 
             parser().error(f"there is no command {command[:80]!r}; see sessionref --help")
-    return run(rest)
+    try:
+        return run(rest)
+    except KeyboardInterrupt:
+        return 130
 
 
 def _split(arguments: list[str]) -> tuple[str, list[str]]:

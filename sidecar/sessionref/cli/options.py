@@ -27,6 +27,9 @@ COMMANDS: Final = """\
 commands:
   serve               answer a host over stdin and stdout (the default)
   call METHOD [JSON]  send one request to a sidecar of its own and print the answer
+  list [QUERY]        the sessions that could be referred to, best first
+  show ID             what a model would see of a session, and what was left out
+  doctor              read every session, and explain what can't be read
 """
 
 _VARIABLES: Final = """\
@@ -35,6 +38,14 @@ SESSIONREF_FRAMING, SESSIONREF_POLICY, SESSIONREF_MAX_REFERENCES,
 SESSIONREF_MAX_REFERENCE_BYTES, SESSIONREF_CANDIDATE_LIMIT, SESSIONREF_SALVAGE (0 or 1),
 SESSIONREF_LOG_LEVEL, SESSIONREF_LOG_FILE. An option wins over its variable.
 """
+
+
+def shell_parser(command: str, description: str) -> argparse.ArgumentParser:
+    """The options of a command for people, who may be programs after all."""
+    made = parser(command)
+    made.description = description
+    made.add_argument("--json", action="store_true", help="print one line of JSON, see schemas/")
+    return made
 
 
 def parser(command: str = "") -> argparse.ArgumentParser:
@@ -100,11 +111,7 @@ def config(
 
     def count(name: str, most: int) -> int | None:
         source, text = value(name)
-        if text is None:
-            return None
-        if text.isascii() and text.isdecimal() and 1 <= int(text[:20]) <= most:
-            return int(text)
-        _refuse(made, source, text, f"a whole number from 1 to {most}")
+        return None if text is None else whole_number(made, source, text, most)
 
     def switch(name: str) -> bool | None:
         variable = "SESSIONREF_" + name.upper()
@@ -127,6 +134,15 @@ def config(
         log_level=one_of("log_level", get_args(LogLevel), "warning"),
         log_file=value("log_file")[1],
     )
+
+
+def whole_number(
+    made: argparse.ArgumentParser, source: str, text: str, most: int = MAX_COUNT
+) -> int:
+    """The number from 1 to `most` that was given. Ends the process (2) at anything else."""
+    if not (text.isascii() and text.isdecimal() and 1 <= int(text[:20]) <= most):
+        _refuse(made, source, text, f"a whole number from 1 to {most}")
+    return int(text)
 
 
 def _roots(environ: Mapping[str, str]) -> list[str]:

@@ -1,0 +1,104 @@
+"""What a command shows to people: styled and fitted on a terminal, plain lines elsewhere.
+
+All text for people passes through `printable` on its way: it may come from a log. Text and JSON for
+programs goes out as it is.
+"""
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple, Protocol, TextIO
+
+from sessionref.resolver import Report
+from sessionref_protocol.display import printable
+
+Facts = Iterable[tuple[str, str]]
+"""What is said of something: label and value each."""
+
+
+class Column(NamedTuple):
+    """One column of a table."""
+
+    name: str
+    whole: bool
+    """Not cut where the terminal is narrow."""
+
+
+class Screen(Protocol):
+    """A stream for people. Every text is made printable here."""
+
+    def line(self, text: str, *, bad: bool = False) -> None:
+        """A paragraph of its own; `bad` news stand out."""
+        ...
+
+    def facts(self, heading: str, facts: Facts) -> None:
+        """What is said of one thing."""
+        ...
+
+    def table(self, columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> None:
+        """Rows with a cell for each column."""
+        ...
+
+
+def screen(stream: TextIO) -> Screen:
+    """The screen that a stream makes."""
+    if not stream.isatty():
+        return _PlainScreen(stream)
+    from .styled import StyledScreen
+
+    return StyledScreen(stream)
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Report]:
+    """A bar on stderr that tells how far something is, if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    from .styled import bar
+
+    with bar(what, sys.stderr) as report:
+        yield report
+
+
+def write(data: bytes, stream: TextIO | None = None) -> None:
+    """On stdout or another stream, as it is. That its reader has gone (`| head`) is no error."""
+    out = stream or sys.stdout
+    try:
+        out.buffer.write(data)
+        out.buffer.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
+
+
+def write_text(text: str, stream: TextIO) -> None:
+    """Text that is printable already; what the stream's encoding lacks is escaped."""
+    write(text.encode(stream.encoding, "backslashreplace"), stream)
+
+
+def complain(command: str, text: str) -> None:
+    """One line on stderr, after the name of the command."""
+    print(f"sessionref {command}: {printable(text)}", file=sys.stderr)
+
+
+class _PlainScreen:
+    """Lines that are never wrapped; a table has a tab between its columns and no heading."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def line(self, text: str, *, bad: bool = False) -> None:
+        self._write([printable(text)])
+
+    def facts(self, heading: str, facts: Facts) -> None:
+        pairs = list(facts)
+        width = max(len(label) for label, _ in pairs)
+        lines = [f"  {label:{width}}  {printable(value)}" for label, value in pairs]
+        self._write([printable(heading), *lines, ""])
+
+    def table(self, columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> None:
+        self._write("\t".join(map(printable, row)) for row in rows)
+
+    def _write(self, lines: Iterable[str]) -> None:
+        write_text("".join(f"{line}\n" for line in lines), self._stream)
