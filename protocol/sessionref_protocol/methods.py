@@ -57,6 +57,24 @@ _ALL: Final = (
         "Read the referenced sessions and make one context message of them.",
     ),
     _request(
+        "preview",
+        types.PreviewParams,
+        types.PreviewResult,
+        "Say what `prepare` would keep, drop and answer, without a message or a word of a session.",
+    ),
+    _request(
+        "readSnapshot",
+        types.ReadSnapshotParams,
+        types.ReadSnapshotResult,
+        "Read what could be quoted of one session, in pages, to show it to people.",
+    ),
+    _request(
+        "describeTranscript",
+        types.DescribeTranscriptParams,
+        types.DescribeTranscriptResult,
+        "Tell which message each recall belongs to, and one line to show for each source.",
+    ),
+    _request(
         "parseText",
         types.ParseTextParams,
         types.ParseTextResult,

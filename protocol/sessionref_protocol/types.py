@@ -42,7 +42,12 @@ class ConfigInput(_In, frozen=True, kw_only=True):
     max_references: Annotated[int, Meta(ge=1, le=3)] | None = None
     """How many distinct sources one message may refer to."""
     max_reference_bytes: PositiveInt | None = None
-    """UTF-8 size of one source's serialized snapshot. Default 65536."""
+    """UTF-8 size of one source's serialized snapshot. Default 65536; see `contextWindow`."""
+    context_window: PositiveInt | None = None
+    """Tokens that the model takes. Where `maxReferenceBytes` is unset, a source may take
+    max(65536, floor(contextWindow * 4 * 0.2)) bytes."""
+    omissions: bool | None = None
+    """True: a section behind the snapshots tells the model what was omitted, where anything was."""
     candidate_limit: PositiveInt | None = None
     """How many candidates one answer holds. Default 50."""
     enabled: bool | None = None
@@ -119,6 +124,7 @@ class Limits(_Out, frozen=True, kw_only=True):
     max_zstd_window_bytes: int
     max_nesting: int
     host_answer_seconds: int
+    max_page_bytes: int
     max_concurrent_reads: int
     max_abandoned_reads: int
 
@@ -149,7 +155,11 @@ class PolicyInput(_In, frozen=True, kw_only=True):
     """Where the context goes, and what a failing message does."""
 
     placement: Literal["after", "before"]
-    on_failure: Literal["terminate", "passthrough"]
+    on_failure: Literal["terminate", "passthrough", "skip"]
+    """`terminate`: the request is answered with the error of the first failing message.
+    `passthrough`: a failing message goes on untouched, without a context. `skip`: references that
+    fail are left out, and the message goes on with a context of the others, if there are any; but
+    a message with a malformed mention goes on untouched."""
 
 
 class PreStepParams(_Call, frozen=True, kw_only=True):
@@ -233,6 +243,7 @@ class Outcome(_Out, frozen=True, kw_only=True):
     context_id: str | None = None
     """Id of the context message that was inserted."""
     error: ErrorObject | None = None
+    """Why it has no context. Of references that were left out of one, each tells its own."""
 
 
 class PreStepResult(_Out, frozen=True, kw_only=True):
@@ -394,6 +405,154 @@ class SessionsChangedParams(_In, frozen=True, kw_only=True):
     sessions: (
         list[Annotated[Raw, Meta(extra_json_schema={"$ref": "LiveSessionHeader.json"})]] | None
     ) = None
+
+
+class PreviewReferenceInput(ReferenceInput, frozen=True, kw_only=True):
+    """A reference, perhaps with what an earlier snapshot captured: `stale` compares with it."""
+
+    captured_through_seq: int | UnsetType | None = UNSET
+    """Of the earlier snapshot; null where that session had no events."""
+    captured_format_version: int | UnsetType = UNSET
+    """The format in which that seq counts. Absent: whichever."""
+
+
+class PreviewParams(_Call, frozen=True, kw_only=True):
+    """Either a text with mentions or references, not both."""
+
+    agent: Agent
+    text: str | None = None
+    references: (
+        list[Annotated[Raw, Meta(extra_json_schema={"$ref": "PreviewReferenceInput.json"})]] | None
+    ) = None
+
+
+class SourcePreview(_Out, frozen=True, kw_only=True):
+    """One session as `prepare` would quote it at this moment, or why it would not."""
+
+    session_id: str
+    label: str
+    input_index: int
+    """Its place among the distinct sessions, in order of first appearance."""
+    status: Literal["prepared", "empty", "failed"]
+    """`failed` is what the policy `skip` would leave out; `error` says why."""
+    stats: Stats | None = None
+    bytes: int | None = None
+    """UTF-8 size of its serialized snapshot."""
+    estimated_tokens: int | None = None
+    """ceil(bytes / 4): four bytes a token, whatever the model."""
+    created_at: int | None = None
+    """Milliseconds since the epoch."""
+    age_ms: int | None = None
+    """Milliseconds since then, by this machine's clock; never negative."""
+    last_activity_at: int | None = None
+    """Milliseconds since the epoch: the time of the last event in its log, if it tells one."""
+    captured_through_seq: int | UnsetType | None = UNSET
+    """The last seq, null for an empty log; absent where the source failed."""
+    captured_format_version: int = 0
+    degraded: Degraded | None = None
+    stale: bool | None = None
+    """Whether the session is another than at the `capturedThroughSeq` given for it, if any was."""
+    error: ErrorObject | None = None
+
+
+class PreviewTotals(_Out, frozen=True, kw_only=True):
+    """The sums over the sources that are not `failed`."""
+
+    sources: int
+    bytes: int
+    estimated_tokens: int
+    original_messages: int
+    retained_messages: int
+    omitted_messages: int
+    omitted_bytes: int
+
+
+class PreviewResult(_Out, frozen=True, kw_only=True):
+    """What `prepare` would do at this moment: numbers, and no word of any session."""
+
+    sources: list[SourcePreview]
+    """One for each distinct session; none where a mention or a reference is malformed."""
+    totals: PreviewTotals
+    errors: list[ErrorObject]
+    """Empty where `prepare` would succeed. The first is what it would answer; the others are of
+    sources that fail, too."""
+
+
+class ReadSnapshotParams(_Call, frozen=True, kw_only=True):
+    """A page of one session. What was captured is to be that of the page before, if given."""
+
+    agent: Agent
+    session_id: str
+    offset: Annotated[int, Meta(ge=0, le=MAX_SAFE_INTEGER)] | None = None
+    """How many items come before the page: 0, or the `nextOffset` of the page before."""
+    limit: PositiveInt | None = None
+    """At most this many items. The page is bounded in bytes as well, by `limits.maxPageBytes`."""
+    captured_through_seq: int | UnsetType | None = UNSET
+    """Where given and the session is another by now: READ_FAILED with cause `changed`."""
+    captured_format_version: int | UnsetType = UNSET
+
+
+class SnapshotItem(_Out, frozen=True, kw_only=True):
+    """One message of the conversation, or a part of a long one."""
+
+    role: Literal["user", "assistant"]
+    text: str
+    checkpoint: bool = False
+    """True: a compaction wrote it in place of what it summarises."""
+    continues: bool = False
+    """True: the message goes on in the next item."""
+
+
+class ReadSnapshotResult(_Out, frozen=True, kw_only=True):
+    """What a snapshot would quote of the session if nothing had to be left out, page by page.
+
+    It is another session's: untrusted, for people to look at, and not framed for a model.
+    """
+
+    session_id: str
+    items: list[SnapshotItem]
+    captured_through_seq: int | None
+    """To be given with the next page, so that all pages are of one reading."""
+    captured_format_version: int = 0
+    next_offset: int | None = None
+    """Where there is more: the offset of the next page."""
+    degraded: Degraded | None = None
+
+
+class DescribeTranscriptParams(_In, frozen=True, kw_only=True):
+    """Messages as a host stored them, in order."""
+
+    messages: list[Raw]
+
+
+class DescribedReference(_Out, frozen=True, kw_only=True):
+    """One source of a recall message, as far as the message says."""
+
+    session_id: str
+    label: str
+    input_index: int
+    line: str
+    """For people, safe to show: `Fix login — 12 of 40 messages, 8.1 KB omitted`."""
+    stats: Stats | None = None
+    degraded: Degraded | None = None
+
+
+class DescribedRecall(_Out, frozen=True, kw_only=True):
+    """One recall message, to be shown as the lines of its references with its text folded away."""
+
+    recall_index: int
+    """Its place in `messages`."""
+    references: list[DescribedReference]
+    message_index: int | None = None
+    """The direct message that it belongs to: the neighbour that has its labels, if one has."""
+    placement: Literal["after", "before"] | None = None
+    """Where it stands, seen from that message."""
+
+
+class DescribeTranscriptResult(_Out, frozen=True, kw_only=True):
+    """Every recall message of a transcript, in order."""
+
+    recalls: list[DescribedRecall]
 
 
 class ParseTextParams(_In, frozen=True, kw_only=True):

@@ -36,6 +36,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Depth of JSON in the parts of a record that we look at."""
     host_answer_seconds: int = 30
     """How long the host gets to answer a request of ours."""
+    max_page_bytes: int = 256 * KIB
+    """JSON of the messages in one page of a session."""
     max_concurrent_reads: int = 8
     """Blocking reads that run at one time, in worker threads."""
     max_abandoned_reads: int = 32
@@ -57,6 +59,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     candidate_limit: int | None = None
     enabled: bool | None = None
     salvage: bool | None = None
+    context_window: int | None = None
+    """Tokens that the model takes."""
+    omissions: bool | None = None
     renamed_roots: Mapping[str, str] | None = None
 
     def stricter(self, other: "Settings") -> "Settings":
@@ -67,6 +72,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             candidate_limit=_lower(self.candidate_limit, other.candidate_limit),
             enabled=_lower(self.enabled, other.enabled),
             salvage=_lower(self.salvage, other.salvage),
+            context_window=_lower(self.context_window, other.context_window),
+            omissions=_lower(self.omissions, other.omissions),
             renamed_roots={**(self.renamed_roots or {}), **(other.renamed_roots or {})},
         )
 
@@ -82,8 +89,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def reference_bytes(self) -> int:
-        """The byte budget of one source."""
-        return self.max_reference_bytes or DEFAULT_REFERENCE_BYTES
+        """The byte budget of one source.
+
+        Where none is given, a fifth of the model's context at four bytes a token, but never less
+        than by default (log format, section 7).
+        """
+        if self.max_reference_bytes is not None:
+            return self.max_reference_bytes
+        return max(DEFAULT_REFERENCE_BYTES, (self.context_window or 0) * 4 // 5)
 
     def candidates(self, limit: int | None, ceiling: "Settings") -> int:
         """How many candidates to answer.

@@ -6,25 +6,26 @@ resolver's, who gets the answer is the dispatcher's. Source: the contract, secti
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final
 
 import msgspec
 from msgspec import UNSET, Raw
 
-from sessionref_protocol import codec, ecmascript, mention, types
+from sessionref_protocol import ecmascript, mention, types
+from sessionref_protocol.errors import ErrorKind, RpcError
 from sessionref_protocol.methods import METHODS
 
-from . import __version__
+from . import __version__, answers
 from .config import Config, Settings
 from .dispatcher import Call, Dispatcher, Route
 from .host import WireHost
-from .reference import candidates, prestep, retention
-from .reference.references import invalid_mention, read_references
-from .resolver import Resolver, Search
+from .reference import candidates, prestep, transcript
+from .reference.preview import Captured, read_captured
+from .reference.references import Reference, invalid_mention, read_references
+from .resolver import PlaceInSession, Resolver, Search
 from .sessions.corpus import Corpus
 from .sessions.live import LiveStore
-from .sessions.model import Degraded, RootState
 from .sessions.workers import Workers
 from .stdio import Outlet
 
@@ -59,6 +60,9 @@ class Handlers:
             "preStep": Route(awaited=self.pre_step),
             "listCandidates": Route(awaited=self.list_candidates),
             "prepare": Route(awaited=self.prepare),
+            "preview": Route(awaited=self.preview),
+            "readSnapshot": Route(awaited=self.read_snapshot),
+            "describeTranscript": Route(plain=describe_transcript),
             "parseText": Route(plain=parse_text),
             "formatMention": Route(plain=format_mention),
             "status": Route(awaited=self.status),
@@ -84,7 +88,7 @@ class Handlers:
                 policies=sorted(prestep.POLICIES),
             ),
             limits=msgspec.convert(limits, types.Limits, from_attributes=True),
-            roots=_roots(await self._resolver.roots()),
+            roots=answers.roots(await self._resolver.roots()),
         )
 
     def sessions_changed(self, params: types.SessionsChangedParams, _: Call) -> None:
@@ -105,7 +109,7 @@ class Handlers:
         )
         return types.PreStepResult(
             decision=assembled.decision,
-            outcomes=[_outcome(outcome) for outcome in assembled.outcomes],
+            outcomes=[answers.outcome(outcome) for outcome in assembled.outcomes],
         )
 
     async def list_candidates(
@@ -123,7 +127,7 @@ class Handlers:
                 progress.report,
             )
         return types.ListCandidatesResult(
-            candidates=[_candidate(candidate) for candidate in found.candidates],
+            candidates=[answers.candidate(candidate) for candidate in found.candidates],
             is_incomplete=not found.is_complete,
             total=found.total,
         )
@@ -142,6 +146,43 @@ class Handlers:
             additional_context=UNSET if context is None else Raw(ecmascript.encode(context)),
         )
 
+    async def preview(self, params: types.PreviewParams, call: Call) -> types.PreviewResult:
+        """Say what would become of references, or of the mentions in a text."""
+        if (params.text is None) == (params.references is None):
+            raise RpcError(
+                ErrorKind.INVALID_PARAMS,
+                "Either `text` or `references` is to be given.",
+                field="text" if params.text is None else "references",
+            )
+        values = [ecmascript.decode_any(raw) for raw in params.references or ()]
+        found = await self._resolver.preview(
+            params.agent.id,
+            read_references(values) if params.text is None else _mentioned(params.text),
+            read_captured(values),
+            self._settings_of(params.config),
+            _deadline(call, params.deadline_ms),
+        )
+        return answers.preview(found)
+
+    async def read_snapshot(
+        self, params: types.ReadSnapshotParams, call: Call
+    ) -> types.ReadSnapshotResult:
+        """Read a page of a session."""
+        place = PlaceInSession(
+            session_id=params.session_id,
+            offset=params.offset or 0,
+            limit=params.limit,
+            max_bytes=self._config.limits.max_page_bytes,
+            after=_captured(params),
+        )
+        found = await self._resolver.read_page(
+            params.agent.id,
+            place,
+            self._settings_of(params.config),
+            _deadline(call, params.deadline_ms),
+        )
+        return answers.page(params.session_id, found)
+
     async def status(self, _: types.EmptyParams, __: Call) -> types.StatusResult:
         """Say how the process and its roots are."""
         in_flight = self._dispatcher.in_flight - 1
@@ -152,7 +193,7 @@ class Handlers:
             requests_in_flight=in_flight,
             queued_output_bytes=self._outlet.queued,
             abandoned_reads=self._workers.abandoned,
-            roots=_roots(roots),
+            roots=answers.roots(roots),
             index=types.IndexState(state="off"),
         )
 
@@ -167,6 +208,8 @@ class Handlers:
                 candidate_limit=given.candidate_limit,
                 enabled=given.enabled,
                 salvage=given.salvage,
+                context_window=given.context_window,
+                omissions=given.omissions,
                 renamed_roots=given.renamed_roots,
             )
         )
@@ -175,6 +218,13 @@ class Handlers:
         if isinstance(given, types.PolicyInput):
             return prestep.Policy(given.placement, given.on_failure)
         return prestep.POLICIES[given or self._config.policy]
+
+
+def describe_transcript(
+    params: types.DescribeTranscriptParams, _: Call
+) -> types.DescribeTranscriptResult:
+    """Tell whose the recall messages of a transcript are, and what to show for them."""
+    return answers.described(transcript.describe(params.messages))
 
 
 def parse_text(params: types.ParseTextParams, _: Call) -> types.ParseTextResult:
@@ -199,6 +249,27 @@ def format_mention(params: types.FormatMentionParams, _: Call) -> types.FormatMe
     return types.FormatMentionResult(
         mention=mention.format_mention(params.session_id, params.label),
         uri=mention.encode_uri(params.session_id),
+    )
+
+
+def _mentioned(text: str) -> Iterator[Reference]:
+    """The references that a text's mentions make. Raises `RpcError` (`INVALID_REFERENCE`)."""
+    try:
+        hits = mention.parse(text).references
+    except mention.MalformedMention as error:
+        raise invalid_mention(error, field="text") from None
+    for hit in hits:
+        yield Reference(hit.session_id, hit.label)
+
+
+def _captured(params: types.ReadSnapshotParams) -> Captured | None:
+    """What the page before was read from, where the host says it."""
+    if params.captured_through_seq is UNSET:
+        return None
+    version = params.captured_format_version
+    return Captured(
+        captured_through_seq=params.captured_through_seq,
+        captured_format_version=None if version is UNSET else version,
     )
 
 
@@ -233,18 +304,6 @@ def _deadline(call: Call, milliseconds: int | None) -> float:
     return math.inf if milliseconds is None else call.received_at + milliseconds / 1000
 
 
-def _roots(roots: tuple[RootState, ...]) -> list[types.Root]:
-    return [
-        types.Root(
-            path=root.path,
-            sessions=root.sessions,
-            strangers=root.strangers,
-            problem=root.problem,
-        )
-        for root in roots
-    ]
-
-
 def _search(params: types.ListCandidatesParams, limit: int, settings: Settings) -> Search:
     include = params.include or types.Include()
     return Search(
@@ -260,58 +319,3 @@ def _search(params: types.ListCandidatesParams, limit: int, settings: Settings) 
         resolved=params.affinity == "resolved",
         renamed_roots=settings.renamed_roots or {},
     )
-
-
-def _candidate(candidate: candidates.Candidate) -> types.Candidate:
-    entry, header = candidate.entry, candidate.entry.header
-    return types.Candidate(
-        session_id=candidate.session_id,
-        label=candidate.label,
-        created_at=candidate.created_at,
-        mention=candidate.mention,
-        display=types.Display(label=candidate.display.label, cwd=candidate.display.cwd),
-        cwd=candidate.cwd,
-        display_title=candidate.display_title,
-        same_workspace=candidate.same_workspace,
-        format_version=header.version,
-        origin=header.origin,
-        parent_session=header.parent_session,
-        delegation_depth=header.delegation_depth,
-        agent_preset=header.agent_preset,
-        archived=entry.archived,
-        live=entry.live,
-        persisted=entry.persisted,
-        running=entry.running,
-        degraded=None if candidate.degraded is None else _degraded(candidate.degraded),
-    )
-
-
-def _outcome(outcome: prestep.Outcome) -> types.Outcome:
-    return types.Outcome(
-        message_index=outcome.message_index,
-        message_id=outcome.message_id,
-        status=outcome.status,
-        context_id=outcome.context_id,
-        references=[_reference_outcome(reference) for reference in outcome.references],
-        error=None if outcome.error is None else codec.error_object(outcome.error),
-    )
-
-
-def _reference_outcome(reference: prestep.ReferenceOutcome) -> types.ReferenceOutcome:
-    return types.ReferenceOutcome(
-        session_id=reference.session_id,
-        label=reference.label,
-        input_index=reference.input_index,
-        status=reference.status,
-        stats=None if reference.stats is None else _stats(reference.stats),
-        error=None if reference.error is None else codec.error_object(reference.error),
-        degraded=None if reference.degraded is None else _degraded(reference.degraded),
-    )
-
-
-def _stats(stats: retention.Stats) -> types.Stats:
-    return msgspec.convert(stats, types.Stats, from_attributes=True)
-
-
-def _degraded(degraded: Degraded) -> types.Degraded:
-    return msgspec.convert(degraded, types.Degraded, from_attributes=True)

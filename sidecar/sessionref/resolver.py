@@ -7,7 +7,7 @@ store or in a worker thread; the event loop stays free. Source: the contract, se
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 import anyio
 import msgspec
@@ -15,12 +15,17 @@ import msgspec
 from sessionref_protocol.errors import ErrorKind, RpcError
 
 from .config import Settings
-from .reference import candidates, prestep, snapshot
-from .reference.references import Reference, Wanted, check_references
+from .reference import candidates, pages, prestep, snapshot
+from .reference.pages import Page
+from .reference.preview import Captured, Preview, preview
+from .reference.projection import project
+from .reference.references import Reference, Wanted, check_references, sift
 from .reference.snapshot import ContextMessage, Snapshot
 from .sessions.model import Entry, Listing, ReadError, Reading, RootState, Store, Summary
 from .sessions.workers import Stop, Workers
 from .sessions.workspace import Workspaces
+
+T = TypeVar("T")
 
 _INLINE_CHARACTERS: Final = 128 * 1024
 """A conversation up to this size is fitted on the event loop; a thread would cost more."""
@@ -58,6 +63,24 @@ class Found(msgspec.Struct, frozen=True):
     """False where something that could not be asked in time might change the answer."""
 
 
+class PlaceInSession(msgspec.Struct, frozen=True, kw_only=True):
+    """Which page of which session is wanted."""
+
+    session_id: str
+    offset: int
+    limit: int | None
+    max_bytes: int
+    after: Captured | None
+    """What the page before was read from."""
+
+
+class PageOfSession(msgspec.Struct, frozen=True):
+    """A page, and the reading that it was made of."""
+
+    page: Page
+    reading: Reading
+
+
 class Resolver:
     """Prepares snapshots and lists candidates, over one store."""
 
@@ -92,7 +115,7 @@ class Resolver:
             if isinstance(taken, RpcError):
                 raise taken
             snapshots.append(taken)
-        return snapshot.context_message(snapshots)
+        return snapshot.context_message(snapshots, omissions=bool(settings.omissions))
 
     async def pre_step(
         self,
@@ -118,7 +141,49 @@ class Resolver:
             )
         )
         results = {step.message_index: [next(taken) for _ in step.wanted] for step in pending}
-        return prestep.assemble(plan, results)
+        return prestep.assemble(plan, results, omissions=bool(settings.omissions))
+
+    async def preview(
+        self,
+        agent_id: str,
+        references: Iterable[Reference],
+        captured: Mapping[str, Captured],
+        settings: Settings,
+        deadline: float = math.inf,
+    ) -> Preview:
+        """What `prepare` would make of the references, and where it would fail; raises nothing."""
+        if not settings.is_enabled:
+            return Preview()
+        sifted = sift(agent_id, references, settings.references)
+        results = await self._take_all(sifted.wanted, settings, deadline, stop_at_failure=False)
+        return preview(sifted, results, captured)
+
+    async def read_page(
+        self,
+        agent_id: str,
+        place: PlaceInSession,
+        settings: Settings,
+        deadline: float = math.inf,
+    ) -> PageOfSession:
+        """A page of what a session's snapshot would quote if nothing had to be left out.
+
+        Raises `RpcError`: for the agent's own session, for one that cannot be read, and
+        (`changed`) for one that moved on since the page before.
+        """
+        check_references(agent_id, [Reference(place.session_id, "")], settings.references)
+        if not settings.is_enabled:
+            raise _unread(place.session_id, ReadError("denied", "references are switched off"))
+
+        def make(reading: Reading) -> PageOfSession:
+            through_seq, version = reading.captured_through_seq, reading.header.version
+            if place.after is not None and place.after.is_stale(through_seq, version):
+                raise ReadError("changed", "the session moved on since the page before")
+            items = project(reading.nodes)
+            return PageOfSession(
+                page=pages.page(items, place.offset, place.limit, place.max_bytes), reading=reading
+            )
+
+        return await self._observe(place.session_id, settings, deadline, make)
 
     async def find(
         self,
@@ -216,32 +281,39 @@ class Resolver:
         self, wanted: Wanted, settings: Settings, deadline: float
     ) -> Snapshot | RpcError:
         try:
-            with anyio.CancelScope(deadline=deadline):
-                reading = await self._store.read(wanted.session_id, salvage=bool(settings.salvage))
-                return await self._fit(wanted, reading, settings.reference_bytes)
-            return _late(wanted)
-        except ReadError as error:
-            return RpcError(
-                ErrorKind.READ_FAILED,
-                f"The session could not be read: {error.reason}",
-                cause=error.cause,
-                session_id=wanted.session_id,
-                input_index=wanted.input_index,
+            return await self._observe(
+                wanted.session_id,
+                settings,
+                deadline,
+                lambda reading: snapshot.take(wanted, reading, settings.reference_bytes),
             )
         except RpcError as error:
             error.input_index = wanted.input_index
             return error
 
-    async def _fit(self, wanted: Wanted, reading: Reading, max_bytes: int) -> Snapshot:
-        if sum(len(node.text) for node in reading.nodes) <= _INLINE_CHARACTERS:
-            return snapshot.take(wanted, reading, max_bytes)
-        return await self._workers.run(lambda _: snapshot.take(wanted, reading, max_bytes))
+    async def _observe(
+        self, session_id: str, settings: Settings, deadline: float, make: Callable[[Reading], T]
+    ) -> T:
+        """Read one session, and what `make` makes of it. Raises `RpcError`."""
+        try:
+            with anyio.CancelScope(deadline=deadline):
+                reading = await self._store.read(session_id, salvage=bool(settings.salvage))
+                if sum(len(node.text) for node in reading.nodes) <= _INLINE_CHARACTERS:
+                    return make(reading)
+                return await self._workers.run(lambda _: make(reading))
+            raise _late(session_id)
+        except ReadError as error:
+            raise _unread(session_id, error) from None
 
 
-def _late(wanted: Wanted | None = None) -> RpcError:
+def _unread(session_id: str, error: ReadError) -> RpcError:
     return RpcError(
-        ErrorKind.TIMED_OUT,
-        "The request's deadline passed.",
-        session_id=None if wanted is None else wanted.session_id,
-        input_index=None if wanted is None else wanted.input_index,
+        ErrorKind.READ_FAILED,
+        f"The session could not be read: {error.reason}",
+        cause=error.cause,
+        session_id=session_id,
     )
+
+
+def _late(session_id: str | None = None) -> RpcError:
+    return RpcError(ErrorKind.TIMED_OUT, "The request's deadline passed.", session_id=session_id)

@@ -5,7 +5,7 @@ that nobody here knows survive. A message of another shape than expected is no f
 not a direct message. Knows nothing of policies. Source of the rule: the contract, section 5.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 from msgspec import Raw
@@ -99,6 +99,14 @@ def with_texts(message: DirectMessage, texts: Mapping[int, str]) -> Raw:
         block = decode(blocks[place], Members)
         blocks[place] = Raw(encode({**block, "text": text}))
     return Raw(encode({**message.members, "content": blocks}))
+
+
+def has_mentions(texts: Iterable[str]) -> bool:
+    """Whether a mention is in any of these texts, be it a malformed one."""
+    try:
+        return any(mention.parse(text).references for text in texts)
+    except mention.MalformedMention:
+        return True
 
 
 def source_of(message: Members, name: str) -> str | None:

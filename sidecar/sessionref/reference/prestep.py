@@ -23,13 +23,14 @@ from .message import (
     direct_message,
     elements_of,
     find_mentions,
+    has_mentions,
     may_spell,
     members_of,
     string_of,
     with_texts,
 )
 from .recall import RecallMessage, is_own, recall_message
-from .references import Wanted, check_references, distinct
+from .references import LeftOut, Wanted, distinct, may_be_taken, sift
 from .retention import Stats
 from .snapshot import ContextMessage, Snapshot, context_message
 
@@ -38,12 +39,18 @@ class Policy(msgspec.Struct, frozen=True):
     """Where a context goes, and what a failing message does to the request."""
 
     placement: Literal["after", "before"]
-    on_failure: Literal["terminate", "passthrough"]
+    on_failure: Literal["terminate", "passthrough", "skip"]
+    """`skip`: references that fail are left out, and the message goes on with the others."""
 
     @property
     def terminates(self) -> bool:
         """Whether the first failing message fails the request."""
         return self.on_failure == "terminate"
+
+    @property
+    def skips(self) -> bool:
+        """Whether references that fail are left out of their message's context."""
+        return self.on_failure == "skip"
 
 
 NATIVE: Final = Policy("after", "terminate")
@@ -54,8 +61,8 @@ POLICIES: Final[Mapping[str, Policy]] = {"native": NATIVE, "never-block": NEVER_
 class ReferenceOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """What became of one referenced session.
 
-    `failed` always says why, with the error of its message where it was never read. In a failed
-    message the others keep their own status, so that the one at fault can be told.
+    `failed` always says why, with the error of its message where it was never read. The others
+    keep their own status, also in a failed message, so that the one at fault can be told.
     """
 
     session_id: str
@@ -78,6 +85,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     references: tuple[ReferenceOutcome, ...] = ()
     context_id: str | None = None
     error: RpcError | None = None
+    """Why it has no context; what was left out of one is told by its reference."""
 
 
 class Pending(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,8 +94,12 @@ class Pending(msgspec.Struct, frozen=True, kw_only=True):
     message_index: int
     message_id: Raw | UnsetType
     wanted: tuple[Wanted, ...]
+    left_out: tuple[LeftOut, ...]
+    """References that fail without being read. None, unless the policy skips them."""
     rewritten: Raw
-    """The message as it goes on if every source could be prepared."""
+    """The message as it goes on with a context."""
+    fallback: Raw
+    """The message as it goes on without one."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -137,30 +149,40 @@ def plan(decision: Raw, *, policy: Policy, agent_id: str, max_references: int) -
     return Plan(decision=decision, members=members, messages=messages, policy=policy, steps=steps)
 
 
-def assemble(plan: Plan, results: Mapping[int, Sequence[Snapshot | RpcError]]) -> Assembled:
-    """The decision with its contexts in place; the very same bytes where there is none to insert.
+def assemble(
+    plan: Plan,
+    results: Mapping[int, Sequence[Snapshot | RpcError]],
+    *,
+    omissions: bool = False,
+) -> Assembled:
+    """The decision with its contexts in place; the very same bytes where nothing changes.
 
     `results` has, for the message index of each pending message, one result per wanted session, in
     their order. An error among them belongs to that result alone: it is told its message here.
-    Raises the `RpcError` of the first failing message where the policy says `terminate`.
+    `omissions` is as for a context message. Raises the `RpcError` of the first failing message
+    where the policy says `terminate`.
     """
     outcomes: list[Outcome] = []
-    prepared: dict[int, tuple[Raw, ContextMessage]] = {}
+    settled: dict[int, tuple[Raw | ContextMessage, ...]] = {}
     for step in plan.steps:
         if isinstance(step, Pending):
-            outcome, context = _settle(step, results[step.message_index])
+            found = _found(step, results[step.message_index])
+            context = _context(found, plan.policy, omissions=omissions)
+            outcome = _outcome(step, found, context)
             if context is not None:
-                prepared[step.message_index] = step.rewritten, context
+                settled[step.message_index] = step.rewritten, context
+            elif step.fallback is not plan.messages[step.message_index]:
+                settled[step.message_index] = (step.fallback,)
         else:
             outcome = step
         if plan.policy.terminates and outcome.error is not None:
             raise outcome.error
         outcomes.append(outcome)
-    if not prepared:
+    if not settled:
         return Assembled(plan.decision, tuple(outcomes))
     messages: list[Raw | ContextMessage] = []
     for index, message in enumerate(plan.messages):
-        pair = prepared.get(index, (message,))
+        pair = settled.get(index, (message,))
         messages.extend(pair if plan.policy.placement == "after" else reversed(pair))
     return Assembled(Raw(encode({**plan.members, "messages": messages})), tuple(outcomes))
 
@@ -183,15 +205,19 @@ def _step(
         return _failed(index, message_id, found)
     if not found.references:
         return None
-    try:
-        wanted = check_references(agent_id, found.references, max_references)
-    except RpcError as error:
-        return _failed(index, message_id, error, distinct(found.references))
+    sifted = sift(agent_id, found.references, max_references)
+    if sifted.error is not None and not policy.skips:
+        return _failed(index, message_id, sifted.error, distinct(found.references))
+    rewritten = with_texts(message, found.texts)
+    # A label may look like a mention. Without a context beside it, it would be taken for one later.
+    stays_readable = policy.skips and not has_mentions(found.texts.values())
     return Pending(
         message_index=index,
         message_id=message_id,
-        wanted=wanted,
-        rewritten=with_texts(message, found.texts),
+        wanted=sifted.wanted,
+        left_out=sifted.left_out,
+        rewritten=rewritten,
+        fallback=rewritten if stays_readable else messages[index],
     )
 
 
@@ -214,7 +240,12 @@ def _already(index: int, message_id: Raw | UnsetType, recall: RecallMessage) -> 
         message_id=message_id,
         status="already",
         references=tuple(
-            _reference(recalled.wanted, _status(recalled.stats), stats=recalled.stats)
+            _reference(
+                recalled.wanted,
+                status_of(recalled.stats),
+                stats=recalled.stats,
+                degraded=recalled.degraded,
+            )
             for recalled in recall.references
         ),
         context_id=recall.id,
@@ -235,34 +266,51 @@ def _failed(
     )
 
 
-def _settle(
-    step: Pending, results: Sequence[Snapshot | RpcError]
-) -> tuple[Outcome, ContextMessage | None]:
-    """What became of a message whose sources were read: a context of all of them, or none."""
-    references = tuple(
-        _settled(wanted, result) for wanted, result in zip(step.wanted, results, strict=True)
+_Found = tuple[Wanted, Snapshot | RpcError]
+"""One reference of a message, and what came of it."""
+
+
+def _found(step: Pending, results: Sequence[Snapshot | RpcError]) -> list[_Found]:
+    """What came of every reference of a message, in the order of its sessions."""
+    left_out: list[_Found] = [(each.wanted, each.error) for each in step.left_out]
+    found = [*zip(step.wanted, results, strict=True), *left_out]
+    for _, result in found:
+        if isinstance(result, RpcError):
+            result.message_index = step.message_index
+    return sorted(found, key=lambda each: each[0].input_index)
+
+
+def _context(found: Sequence[_Found], policy: Policy, *, omissions: bool) -> ContextMessage | None:
+    """A context of all references; where the policy skips those that failed, of the others."""
+    snapshots = [result for _, result in found if isinstance(result, Snapshot)]
+    failed = [wanted for wanted, result in found if isinstance(result, RpcError)]
+    if not snapshots or (failed and not policy.skips):
+        return None
+    labels = (label for wanted in failed for label in (wanted.label, *wanted.further_labels))
+    return context_message(
+        snapshots, omissions=omissions, left_out_labels=tuple(filter(may_be_taken, labels))
     )
-    errors = [result for result in results if isinstance(result, RpcError)]
-    snapshots = [result for result in results if isinstance(result, Snapshot)]
-    for error in errors:
-        error.message_index = step.message_index
-    context = None if errors else context_message(snapshots)
-    is_empty = all(reference.status == "empty" for reference in references)
-    outcome = Outcome(
+
+
+def _outcome(step: Pending, found: Sequence[_Found], context: ContextMessage | None) -> Outcome:
+    """What became of a message whose sources were read."""
+    references = tuple(_settled(wanted, result) for wanted, result in found)
+    errors = [result for _, result in found if isinstance(result, RpcError)]
+    is_prepared = any(reference.status == "prepared" for reference in references)
+    return Outcome(
         message_index=step.message_index,
         message_id=step.message_id,
-        status="failed" if errors else "empty" if is_empty else "prepared",
+        status="failed" if context is None else "prepared" if is_prepared else "empty",
         references=references,
         context_id=None if context is None else context.id,
-        error=errors[0] if errors else None,
+        error=errors[0] if context is None else None,
     )
-    return outcome, context
 
 
 def _settled(wanted: Wanted, result: Snapshot | RpcError) -> ReferenceOutcome:
     if isinstance(result, RpcError):
         return _reference(wanted, "failed", error=result)
-    return _reference(wanted, _status(result.stats), stats=result.stats, degraded=result.degraded)
+    return _reference(wanted, status_of(result.stats), stats=result.stats, degraded=result.degraded)
 
 
 def _reference(
@@ -284,7 +332,8 @@ def _reference(
     )
 
 
-def _status(stats: Stats | None) -> Literal["prepared", "empty"]:
+def status_of(stats: Stats | None) -> Literal["prepared", "empty"]:
+    """`empty` for a snapshot of no messages. Without stats there is nothing that says so."""
     return "empty" if stats is not None and stats.original_messages == 0 else "prepared"
 
 

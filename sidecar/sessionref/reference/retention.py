@@ -8,9 +8,10 @@ sources are framed for the model. Source of the rule: the contract, section 4.
 
 import heapq
 from collections.abc import Sequence
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
+from msgspec import Meta
 
 from sessionref_protocol.ecmascript import quote, to_utf8, utf8_length
 from sessionref_protocol.errors import ErrorKind, RpcError
@@ -18,6 +19,9 @@ from sessionref_protocol.errors import ErrorKind, RpcError
 from .projection import Item
 
 _END: Final = "]}"
+
+Count = Annotated[int, Meta(ge=0, le=2**53 - 1)]
+"""A number of things, as any reader of JSON can count them."""
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,11 +39,11 @@ class Stats(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     compacted: bool
     """Whether the conversation held a checkpoint, before any reduction."""
-    original_messages: int
-    retained_messages: int
+    original_messages: Count
+    retained_messages: Count
     """Emptied ones included."""
-    omitted_messages: int
-    omitted_bytes: int
+    omitted_messages: Count
+    omitted_bytes: Count
     """UTF-8 bytes of text, of dropped and of shortened messages."""
     truncated: bool
     """Whether anything was omitted."""

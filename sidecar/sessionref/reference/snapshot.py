@@ -12,6 +12,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from sessionref.sessions.model import Degraded, Reading
+from sessionref_protocol import ecmascript
 
 from .projection import project
 from .references import Wanted
@@ -36,6 +37,9 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     stats: Stats
     captured_through_seq: int | None
     captured_format_version: int
+    created_at: int
+    """Milliseconds since the epoch, as `last_activity_at`."""
+    last_activity_at: int | None = None
     degraded: Degraded | None = None
 
 
@@ -59,13 +63,32 @@ class RecallReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     """So that the message's own `@label` is never taken for a mention later; mostly absent."""
 
 
-class RecallSource(msgspec.Struct, frozen=True, kw_only=True):
+class RecallSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Marks a message as a recall of other sessions."""
 
     kind: Literal["session-reference"] = RECALL_KIND
     form: Literal["recall"] = RECALL_FORM
     version: Literal[1] = 1
     references: tuple[RecallReference, ...]
+    left_out_labels: tuple[str, ...] | UnsetType = UNSET
+    """What the further labels are for, of references that failed and were left out."""
+
+
+class FullSnapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the whole of a source can be read: nowhere, since nothing is ever stored."""
+
+    status: Literal["unavailable"] = "unavailable"
+    reason: Literal["storage-not-configured"] = "storage-not-configured"
+
+
+class Omission(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What the model is told of one truncated source."""
+
+    session_id: str
+    captured_through_seq: int | None
+    omitted_messages: int
+    omitted_bytes: int
+    full_snapshot: FullSnapshot = FullSnapshot()
 
 
 class TextBlock(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,19 +125,52 @@ def take(wanted: Wanted, reading: Reading, max_bytes: int) -> Snapshot:
         stats=fitted.stats,
         captured_through_seq=reading.captured_through_seq,
         captured_format_version=reading.header.version,
+        created_at=reading.header.created_at,
+        last_activity_at=reading.last_activity_at,
         degraded=reading.degraded,
     )
 
 
-def context_message(snapshots: Sequence[Snapshot]) -> ContextMessage:
-    """One message for all snapshots of one prepare, in the order given, with a fresh id."""
+def context_message(
+    snapshots: Sequence[Snapshot],
+    *,
+    omissions: bool = False,
+    left_out_labels: tuple[str, ...] = (),
+) -> ContextMessage:
+    """One message for all snapshots of one prepare, in the order given, with a fresh id.
+
+    `omissions`: a section after the closing tag names what was cut off, where anything was.
+    """
     sources = ",".join(snapshot.json for snapshot in snapshots)
     text = f"{PREAMBLE}\n\n<referenced-sessions>\n[{sources}]\n</referenced-sessions>"
+    if omissions:
+        text += _omissions(snapshots)
     return ContextMessage(
         id=str(uuid.uuid4()),
-        source=RecallSource(references=tuple(_reference(snapshot) for snapshot in snapshots)),
+        source=RecallSource(
+            references=tuple(_reference(snapshot) for snapshot in snapshots),
+            left_out_labels=left_out_labels or UNSET,
+        ),
         content=(TextBlock(text=text),),
     )
+
+
+def _omissions(snapshots: Sequence[Snapshot]) -> str:
+    """The section on what was omitted; nothing where nothing was (log format, section 7)."""
+    truncated = [
+        Omission(
+            session_id=snapshot.wanted.session_id,
+            captured_through_seq=snapshot.captured_through_seq,
+            omitted_messages=snapshot.stats.omitted_messages,
+            omitted_bytes=snapshot.stats.omitted_bytes,
+        )
+        for snapshot in snapshots
+        if snapshot.stats.truncated
+    ]
+    if not truncated:
+        return ""
+    array = ecmascript.encode(truncated).decode()
+    return "\n\n## Reference omissions\n\n" + array.replace("<", "\\u003c")
 
 
 def _reference(snapshot: Snapshot) -> RecallReference:
