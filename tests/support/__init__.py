@@ -1,1 +1,1 @@
-"""What tests share: the driver of a spawned sidecar, recorded cases, session roots, small logs."""
+"""What tests share: ways to run the program, recorded cases, schemas, session roots, small logs."""
