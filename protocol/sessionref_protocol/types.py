@@ -33,6 +33,23 @@ class _Out(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
     """What we send: absent fields are left out."""
 
 
+class ScopeInput(_In, frozen=True, kw_only=True):
+    """Which sessions may be known of at all. A request may only narrow what a ceiling says.
+
+    A session out of scope is as one that does not exist: `not_found`, and in no list.
+    """
+
+    workspaces: list[str] | Literal["same"] | None = None
+    """Only sessions whose folder is one of these (or, `same`, the agent's own), compared by what
+    the folders are, as `affinity: resolved` does."""
+    archived: bool | None = None
+    """False: no archived ones."""
+    subagents: bool | None = None
+    """False: none that another session started."""
+    deny: list[str] | None = None
+    """Ids of sessions that are never known of."""
+
+
 class ConfigInput(_In, frozen=True, kw_only=True):
     """A configuration: of the flags, of `initialize`, or of one request. Null means unset.
 
@@ -54,6 +71,7 @@ class ConfigInput(_In, frozen=True, kw_only=True):
     """False: messages pass untouched and no candidates are listed."""
     salvage: bool | None = None
     """True: a damaged log is answered from what precedes the damage, marked `degraded`."""
+    scope: ScopeInput | None = None
     renamed_roots: dict[str, str] | None = None
     """Former workspace folders and what they are called today, for `affinity: resolved`."""
 

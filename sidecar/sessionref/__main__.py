@@ -7,7 +7,18 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-_WITHOUT_VALUE: Final = frozenset({"-h", "--help", "--version", "--json", "--salvage"})
+_WITHOUT_VALUE: Final = frozenset(
+    [
+        "-h",
+        "--help",
+        "--version",
+        "--json",
+        "--salvage",
+        "--omissions",
+        "--no-archived",
+        "--no-subagents",
+    ]
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -51,6 +51,37 @@ DEFAULT_REFERENCE_BYTES: Final = 65_536
 DEFAULT_CANDIDATES: Final = 50
 
 
+Workspaces = frozenset[str] | Literal["same"]
+"""Folders, any of which may be a session's workspace; or the agent's own."""
+
+
+class Scope(msgspec.Struct, frozen=True, kw_only=True):
+    """The sessions that may be known of. By default all."""
+
+    workspaces: tuple[Workspaces, ...] = ()
+    """All of these must hold: each ceiling and the request add one at most."""
+    archived: bool = True
+    subagents: bool = True
+    deny: frozenset[str] = frozenset()
+
+    def narrowed(self, other: "Scope") -> "Scope":
+        """The sessions that are in both scopes."""
+        return Scope(
+            workspaces=tuple(dict.fromkeys((*self.workspaces, *other.workspaces))),
+            archived=self.archived and other.archived,
+            subagents=self.subagents and other.subagents,
+            deny=self.deny | other.deny,
+        )
+
+    @property
+    def asks_for_header(self) -> bool:
+        """Whether an id alone does not decide."""
+        return bool(self.workspaces) or not self.archived or not self.subagents
+
+
+EVERYTHING: Final = Scope()
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """What flags, `initialize` and a request may each set. None means unset."""
 
@@ -63,6 +94,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Tokens that the model takes."""
     omissions: bool | None = None
     renamed_roots: Mapping[str, str] | None = None
+    scope: Scope = EVERYTHING
+    """What may be known of at all."""
 
     def stricter(self, other: "Settings") -> "Settings":
         """Both together: for each value the stricter one wins; renamed roots add up."""
@@ -75,6 +108,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             context_window=_lower(self.context_window, other.context_window),
             omissions=_lower(self.omissions, other.omissions),
             renamed_roots={**(self.renamed_roots or {}), **(other.renamed_roots or {})},
+            scope=self.scope.narrowed(other.scope),
         )
 
     @property

@@ -17,7 +17,7 @@ from sessionref_protocol.errors import ErrorKind, RpcError
 from sessionref_protocol.methods import METHODS
 
 from . import __version__, answers
-from .config import Config, Settings
+from .config import EVERYTHING, Config, Scope, Settings, Workspaces
 from .dispatcher import Call, Dispatcher, Route
 from .host import WireHost
 from .reference import candidates, prestep, transcript
@@ -100,11 +100,12 @@ class Handlers:
 
     async def pre_step(self, params: types.PreStepParams, call: Call) -> types.PreStepResult:
         """Rewrite mentions and insert snapshots."""
-        assembled = await self._resolver.pre_step(
+        settings = self._settings_of(params.config)
+        assembled = await self._resolver_for(params.agent, settings).pre_step(
             params.agent.id,
             params.decision,
             self._policy(params.policy),
-            self._settings_of(params.config),
+            settings,
             _deadline(call, params.deadline_ms),
         )
         return types.PreStepResult(
@@ -121,7 +122,7 @@ class Handlers:
         if not settings.is_enabled:
             return types.ListCandidatesResult(candidates=[], is_incomplete=False, total=0)
         with _Progress(call, params.work_done_token) as progress:
-            found = await self._resolver.find(
+            found = await self._resolver_for(params.agent, settings).find(
                 _search(params, limit, settings),
                 _deadline(call, params.deadline_ms),
                 progress.report,
@@ -134,11 +135,12 @@ class Handlers:
 
     async def prepare(self, params: types.PrepareParams, call: Call) -> types.PrepareResult:
         """Make one context message of the referenced sessions."""
+        settings = self._settings_of(params.config)
         references = read_references(ecmascript.decode_any(raw) for raw in params.references)
-        context = await self._resolver.prepare(
+        context = await self._resolver_for(params.agent, settings).prepare(
             params.agent.id,
             references,
-            self._settings_of(params.config),
+            settings,
             _deadline(call, params.deadline_ms),
         )
         return types.PrepareResult(
@@ -154,12 +156,13 @@ class Handlers:
                 "Either `text` or `references` is to be given.",
                 field="text" if params.text is None else "references",
             )
+        settings = self._settings_of(params.config)
         values = [ecmascript.decode_any(raw) for raw in params.references or ()]
-        found = await self._resolver.preview(
+        found = await self._resolver_for(params.agent, settings).preview(
             params.agent.id,
             read_references(values) if params.text is None else _mentioned(params.text),
             read_captured(values),
-            self._settings_of(params.config),
+            settings,
             _deadline(call, params.deadline_ms),
         )
         return answers.preview(found)
@@ -168,6 +171,7 @@ class Handlers:
         self, params: types.ReadSnapshotParams, call: Call
     ) -> types.ReadSnapshotResult:
         """Read a page of a session."""
+        settings = self._settings_of(params.config)
         place = PlaceInSession(
             session_id=params.session_id,
             offset=params.offset or 0,
@@ -175,10 +179,10 @@ class Handlers:
             max_bytes=self._config.limits.max_page_bytes,
             after=_captured(params),
         )
-        found = await self._resolver.read_page(
+        found = await self._resolver_for(params.agent, settings).read_page(
             params.agent.id,
             place,
-            self._settings_of(params.config),
+            settings,
             _deadline(call, params.deadline_ms),
         )
         return answers.page(params.session_id, found)
@@ -211,8 +215,13 @@ class Handlers:
                 context_window=given.context_window,
                 omissions=given.omissions,
                 renamed_roots=given.renamed_roots,
+                scope=_scope(given.scope),
             )
         )
+
+    def _resolver_for(self, agent: types.Agent, settings: Settings) -> Resolver:
+        """The operations, as far as the scope reaches: no method of a host goes around it."""
+        return self._resolver.within(settings.scope, agent.cwd, settings.renamed_roots or {})
 
     def _policy(self, given: str | types.PolicyInput | None) -> prestep.Policy:
         if isinstance(given, types.PolicyInput):
@@ -302,6 +311,22 @@ class _Progress:
 
 def _deadline(call: Call, milliseconds: int | None) -> float:
     return math.inf if milliseconds is None else call.received_at + milliseconds / 1000
+
+
+def _scope(given: types.ScopeInput | None) -> Scope:
+    if given is None:
+        return EVERYTHING
+    workspaces = given.workspaces
+    if isinstance(workspaces, list):
+        bounds: tuple[Workspaces, ...] = (frozenset(workspaces),)
+    else:
+        bounds = () if workspaces is None else (workspaces,)
+    return Scope(
+        workspaces=bounds,
+        archived=given.archived is not False,
+        subagents=given.subagents is not False,
+        deny=frozenset(given.deny or ()),
+    )
 
 
 def _search(params: types.ListCandidatesParams, limit: int, settings: Settings) -> Search:

@@ -6,7 +6,7 @@ store or in a worker thread; the event loop stays free. Source: the contract, se
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final, TypeVar
 
 import anyio
@@ -14,7 +14,7 @@ import msgspec
 
 from sessionref_protocol.errors import ErrorKind, RpcError
 
-from .config import Settings
+from .config import EVERYTHING, Scope, Settings
 from .reference import candidates, pages, prestep, snapshot
 from .reference.pages import Page
 from .reference.preview import Captured, Preview, preview
@@ -22,8 +22,9 @@ from .reference.projection import project
 from .reference.references import Reference, Wanted, check_references, sift
 from .reference.snapshot import ContextMessage, Snapshot
 from .sessions.model import Entry, Listing, ReadError, Reading, RootState, Store, Summary
+from .sessions.scope import ScopedStore
 from .sessions.workers import Stop, Workers
-from .sessions.workspace import Workspaces
+from .sessions.workspace import Identity, Workspaces
 
 T = TypeVar("T")
 
@@ -84,10 +85,23 @@ class PageOfSession(msgspec.Struct, frozen=True):
 class Resolver:
     """Prepares snapshots and lists candidates, over one store."""
 
-    def __init__(self, store: Store, workers: Workers) -> None:
+    def __init__(
+        self, store: Store, workers: Workers, workspaces: Workspaces | None = None
+    ) -> None:
         self._store = store
         self._workers = workers
-        self._workspaces = Workspaces()
+        self._workspaces = workspaces or Workspaces()
+
+    def within(self, scope: Scope, cwd: str | None, renamed_roots: Mapping[str, str]) -> "Resolver":
+        """This resolver as far as a scope and the agent's folder reach."""
+        if scope == EVERYTHING:
+            return self
+
+        async def resolve(cwds: Collection[str]) -> Mapping[str, object]:
+            return await self._identities(cwds, renamed_roots)
+
+        scoped = ScopedStore(self._store, scope, cwd, resolve)
+        return Resolver(scoped, self._workers, self._workspaces)
 
     async def roots(self) -> tuple[RootState, ...]:
         """The roots behind the store."""
@@ -225,17 +239,22 @@ class Resolver:
         if own is None or not search.resolved:
             return lambda cwd: cwd == own
         recorded = {own, *(entry.header.cwd for entry in listing.entries if entry.header.cwd)}
+        identities = await self._identities(recorded, search.renamed_roots)
+        return lambda cwd: identities.get(cwd) == identities[own]
 
-        def resolve(stop: Stop) -> frozenset[str]:
-            wanted = self._workspaces.identity(own, search.renamed_roots)
-            same = set()
-            for cwd in recorded:
+    async def _identities(
+        self, cwds: Collection[str], renamed_roots: Mapping[str, str]
+    ) -> dict[str, Identity]:
+        """What each recorded folder is; asking the disk may take long."""
+
+        def resolve(stop: Stop) -> dict[str, Identity]:
+            identities: dict[str, Identity] = {}
+            for cwd in cwds:
                 stop.check()
-                if self._workspaces.identity(cwd, search.renamed_roots) == wanted:
-                    same.add(cwd)
-            return frozenset(same)
+                identities[cwd] = self._workspaces.identity(cwd, renamed_roots)
+            return identities
 
-        return (await self._workers.run(resolve)).__contains__
+        return await self._workers.run(resolve)
 
     async def _summaries(
         self, entries: Sequence[Entry], report: Report | None

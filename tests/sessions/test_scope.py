@@ -7,9 +7,10 @@ from typing import TypeVar
 import anyio
 import pytest
 
+from sessionref.config import EVERYTHING, Scope
 from sessionref.sessions.dsh import DshStore
 from sessionref.sessions.model import ReadError
-from sessionref.sessions.scope import EVERYTHING, Scope, ScopedStore
+from sessionref.sessions.scope import ScopedStore
 from sessionref.sessions.workers import Workers
 from support import logs
 

@@ -15,7 +15,9 @@ from sessionref.config import (
     FramingMode,
     LogLevel,
     PolicyName,
+    Scope,
     Settings,
+    Workspaces,
     default_root,
 )
 
@@ -35,7 +37,9 @@ commands:
 _VARIABLES: Final = """\
 Options are also environment variables: SESSIONREF_ROOTS (a path list),
 SESSIONREF_FRAMING, SESSIONREF_POLICY, SESSIONREF_MAX_REFERENCES,
-SESSIONREF_MAX_REFERENCE_BYTES, SESSIONREF_CANDIDATE_LIMIT, SESSIONREF_SALVAGE (0 or 1),
+SESSIONREF_MAX_REFERENCE_BYTES, SESSIONREF_CANDIDATE_LIMIT, SESSIONREF_CONTEXT_WINDOW,
+SESSIONREF_ONLY_WORKSPACES (a path list), and with 0 or 1 SESSIONREF_SALVAGE,
+SESSIONREF_OMISSIONS, SESSIONREF_NO_ARCHIVED, SESSIONREF_NO_SUBAGENTS;
 SESSIONREF_LOG_LEVEL, SESSIONREF_LOG_FILE. An option wins over its variable.
 """
 
@@ -82,6 +86,28 @@ def parser(command: str = "") -> argparse.ArgumentParser:
         action="append",
         help="a workspace folder that has another name today; may be repeated",
     )
+    made.add_argument("--context-window", metavar="N", help="tokens of the agent's model")
+    made.add_argument(
+        "--omissions",
+        action="store_true",
+        default=None,
+        help="list below a snapshot what was left out of it",
+    )
+    made.add_argument(
+        "--only-workspace",
+        metavar="DIR",
+        action="append",
+        help="know of no sessions but this folder's; may be repeated; `same` is the agent's own",
+    )
+    made.add_argument(
+        "--no-archived", action="store_true", default=None, help="know of no archived sessions"
+    )
+    made.add_argument(
+        "--no-subagents", action="store_true", default=None, help="know of no delegated sessions"
+    )
+    made.add_argument(
+        "--deny", metavar="ID", action="append", help="never know of this session; repeatable"
+    )
     made.add_argument("--log-level", choices=get_args(LogLevel), help="default: warning")
     made.add_argument("--log-file", metavar="FILE", help="default: stderr")
     return made
@@ -127,7 +153,17 @@ def config(
             max_reference_bytes=count("max_reference_bytes", MAX_COUNT),
             candidate_limit=count("candidate_limit", MAX_COUNT),
             salvage=options.salvage or switch("salvage"),
+            context_window=count("context_window", MAX_COUNT),
+            omissions=options.omissions or switch("omissions"),
             renamed_roots=_renamed(made, options.renamed_root or []),
+            scope=Scope(
+                workspaces=_workspaces(
+                    made, options.only_workspace or _paths(environ, "ONLY_WORKSPACES")
+                ),
+                archived=not (options.no_archived or switch("no_archived")),
+                subagents=not (options.no_subagents or switch("no_subagents")),
+                deny=frozenset(options.deny or ()),
+            ),
         ),
         policy=one_of("policy", get_args(PolicyName), "native"),
         framing=one_of("framing", get_args(FramingMode), "auto"),
@@ -145,9 +181,21 @@ def whole_number(
     return int(text)
 
 
+def _paths(environ: Mapping[str, str], name: str) -> list[str]:
+    return [path for path in environ.get("SESSIONREF_" + name, "").split(os.pathsep) if path]
+
+
 def _roots(environ: Mapping[str, str]) -> list[str]:
-    listed = [root for root in environ.get("SESSIONREF_ROOTS", "").split(os.pathsep) if root]
-    return listed or [default_root(environ)]
+    return _paths(environ, "ROOTS") or [default_root(environ)]
+
+
+def _workspaces(made: argparse.ArgumentParser, given: Sequence[str]) -> tuple[Workspaces, ...]:
+    """The one bound that the folders, or `same` alone, make together."""
+    if "same" in given and len(given) > 1:
+        _refuse(made, "--only-workspace", ", ".join(given), "either `same` or folders")
+    if not given:
+        return ()
+    return ("same",) if given[0] == "same" else (frozenset(given),)
 
 
 def _renamed(made: argparse.ArgumentParser, given: Sequence[str]) -> dict[str, str]:

@@ -7,41 +7,11 @@ Source: issue "what the host decides", scope.
 
 import math
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from typing import Final, Literal
 
 import msgspec
 
+from sessionref.config import Scope
 from sessionref.sessions.model import Entry, Listing, ReadError, Reading, RootState, Store, Summary
-
-Workspaces = frozenset[str] | Literal["same"]
-"""Folders, any of which may be a session's workspace; or the agent's own."""
-
-
-class Scope(msgspec.Struct, frozen=True, kw_only=True):
-    """The sessions that may be known of. By default all."""
-
-    workspaces: tuple[Workspaces, ...] = ()
-    """All of these must hold: each ceiling and the request add one at most."""
-    archived: bool = True
-    subagents: bool = True
-    deny: frozenset[str] = frozenset()
-
-    def narrowed(self, other: "Scope") -> "Scope":
-        """The sessions that are in both scopes."""
-        return Scope(
-            workspaces=tuple(dict.fromkeys((*self.workspaces, *other.workspaces))),
-            archived=self.archived and other.archived,
-            subagents=self.subagents and other.subagents,
-            deny=self.deny | other.deny,
-        )
-
-    @property
-    def asks_for_header(self) -> bool:
-        """Whether an id alone does not decide."""
-        return bool(self.workspaces) or not self.archived or not self.subagents
-
-
-EVERYTHING: Final = Scope()
 
 Resolve = Callable[[Collection[str]], Awaitable[Mapping[str, object]]]
 """What recorded folders are: equal for folders of one workspace."""
