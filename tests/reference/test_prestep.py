@@ -30,7 +30,9 @@ BAD = "see dsh-session:IiJ"
 BEFORE = Policy("before", "terminate")
 AFTER_SOFT = Policy("after", "passthrough")
 PLAIN = '{"source":{"kind":"user"},"content":[{"type":"text","text":"%s"}]}'
-POLICIES = [NATIVE, NEVER_BLOCK, BEFORE, AFTER_SOFT]
+SKIP_AFTER = Policy("after", "skip")
+SKIP_BEFORE = Policy("before", "skip")
+POLICIES = [NATIVE, NEVER_BLOCK, BEFORE, AFTER_SOFT, SKIP_AFTER, SKIP_BEFORE]
 
 
 def direct(*texts: str) -> str:
@@ -160,6 +162,8 @@ def test_other_members_of_the_decision_survive_in_place() -> None:
         (AFTER_SOFT, ["user", "session-reference"]),
         (NEVER_BLOCK, ["session-reference", "user"]),
         (BEFORE, ["session-reference", "user"]),
+        (SKIP_AFTER, ["user", "session-reference"]),
+        (SKIP_BEFORE, ["session-reference", "user"]),
     ],
 )
 def test_the_context_stands_where_the_policy_says(policy: Policy, order: list[str]) -> None:
@@ -364,6 +368,120 @@ def test_too_many_sources_are_counted_for_each_message() -> None:
     assert [each.label for each in failed.references] == ["Alpha", "Beta"]
 
 
+# Skipping
+
+
+def test_a_reference_that_fails_is_left_out_and_the_others_are_prepared() -> None:
+    gone = failure()
+    c = format_mention("c", "Gamma")
+    result = run(enter(direct(f"{A}, {B}, {c}")), SKIP_AFTER, {"b": gone})
+    rewritten, context = messages(result.decision)
+    assert texts(rewritten) == ["@Alpha, @Beta, @Gamma"]
+    references = context["source"]["references"]
+    assert [(each["sessionId"], each["inputIndex"]) for each in references] == [("a", 0), ("c", 2)]
+    assert "leftOutLabels" not in context["source"]
+    [outcome] = result.outcomes
+    assert (outcome.status, outcome.error, outcome.context_id) == ("prepared", None, context["id"])
+    assert statuses(outcome) == [("a", "prepared"), ("b", "failed"), ("c", "prepared")]
+    assert outcome.references[1].error is gone
+    assert gone.message_index == 0
+
+
+def test_an_empty_session_beside_one_that_fails_is_still_empty() -> None:
+    [outcome] = run(enter(direct(f"{A} {B}")), SKIP_AFTER, {"a": "", "b": failure()}).outcomes
+    assert outcome.status == "empty"
+    assert statuses(outcome) == [("a", "empty"), ("b", "failed")]
+
+
+@pytest.mark.parametrize("policy", [SKIP_AFTER, SKIP_BEFORE])
+def test_where_every_reference_fails_the_message_is_readable_and_has_no_context(
+    policy: Policy,
+) -> None:
+    first, second = failure("first"), failure("second")
+    decision = enter(direct("x"), direct(f"{B} {A}"))
+    result = run(decision, policy, {"a": second, "b": first})
+    assert [texts(each) for each in messages(result.decision)] == [["x"], ["@Beta @Alpha"]]
+    [outcome] = result.outcomes
+    assert (outcome.status, outcome.error, outcome.context_id) == ("failed", first, None)
+    assert run(result.decision, policy) == Assembled(result.decision, ())
+
+
+def test_the_own_session_and_those_beyond_the_limit_are_left_out_without_a_read() -> None:
+    decision = enter(direct(f"{A} {B} {format_mention('c')} {format_mention('d', 'Delta')}"))
+    planned = plan(decision, policy=SKIP_AFTER, agent_id="a", max_references=2)
+    [step] = planned.pending
+    assert [wanted.session_id for wanted in step.wanted] == ["b", "c"]
+    result = assemble(planned, {0: [read(wanted, "hello") for wanted in step.wanted]})
+    [outcome] = result.outcomes
+    assert statuses(outcome) == [
+        ("a", "failed"),
+        ("b", "prepared"),
+        ("c", "prepared"),
+        ("d", "failed"),
+    ]
+    kinds_seen = [each.error and each.error.kind for each in outcome.references]
+    assert kinds_seen == [ErrorKind.SELF_REFERENCE, None, None, ErrorKind.TOO_MANY]
+    assert [each.input_index for each in outcome.references] == [0, 1, 2, 3]
+    assert texts(messages(result.decision)[0]) == ["@Alpha @Beta @c @Delta"]
+
+
+def test_the_own_session_alone_leaves_a_readable_message() -> None:
+    [outcome] = run(enter(direct(A)), SKIP_AFTER, agent_id="a").outcomes
+    assert outcome.status == "failed"
+    assert outcome.error is not None
+    assert outcome.error.kind is ErrorKind.SELF_REFERENCE
+
+
+@pytest.mark.parametrize("policy", [SKIP_AFTER, SKIP_BEFORE])
+def test_a_malformed_mention_is_no_reference_that_could_be_left_out(policy: Policy) -> None:
+    decision = enter(direct(A, BAD))
+    result = run(decision, policy)
+    assert result.decision is decision
+    [outcome] = result.outcomes
+    assert (outcome.status, outcome.references) == ("failed", ())
+    assert outcome.error is not None
+    assert outcome.error.kind is ErrorKind.INVALID_REFERENCE
+
+
+def test_a_label_that_looks_like_a_mention_stays_as_it_is_where_no_context_guards_it() -> None:
+    decision = enter(direct(format_mention("gone", "see dsh-session:ImEi")))
+    result = run(decision, SKIP_AFTER, {"gone": failure()})
+    assert result.decision is decision
+    assert [outcome.status for outcome in result.outcomes] == ["failed"]
+
+
+def test_a_label_that_looks_like_a_mention_is_remembered_where_its_reference_is_left_out() -> None:
+    mention = format_mention("gone", "see dsh-session:ImIi")
+    sessions = {"gone": failure()}
+    first = run(enter(direct(f"{A} {mention}")), SKIP_AFTER, sessions)
+    rewritten, context = messages(first.decision)
+    assert texts(rewritten) == ["@Alpha @see dsh-session:ImIi"]
+    assert context["source"]["leftOutLabels"] == ["see dsh-session:ImIi"]
+    again = run(first.decision, SKIP_AFTER, sessions)
+    assert again.decision is first.decision
+    assert [outcome.status for outcome in again.outcomes] == ["already"]
+
+
+def test_what_was_left_out_does_not_move_the_others_in_what_a_recall_tells() -> None:
+    first = run(enter(direct(f"{B} {A}")), SKIP_AFTER, {"b": failure()})
+    [again] = run(first.decision, SKIP_AFTER).outcomes
+    assert [(each.session_id, each.input_index) for each in again.references] == [("a", 1)]
+
+
+def test_omissions_are_told_where_that_is_wanted() -> None:
+    planned = plan(enter(direct(A)), policy=NATIVE, agent_id="me", max_references=3)
+    wanted = planned.pending[0].wanted[0]
+    reading = Reading(
+        header=Header(id="a", created_at=0, version=0),
+        nodes=(Node(0, Voice.PERSON, "x" * 900), Node(1, Voice.PERSON, "y")),
+        captured_through_seq=1,
+    )
+    for omissions in (False, True):
+        result = assemble(planned, {0: [take(wanted, reading, 500)]}, omissions=omissions)
+        [text] = texts(messages(result.decision)[1])
+        assert ("## Reference omissions" in text) is omissions
+
+
 # Already
 
 
@@ -529,13 +647,21 @@ def test_only_direct_messages_with_an_outcome_change(
     assert after == []
 
 
-@given(BLOCKS, st.sampled_from(["after", "before"]))
-def test_running_again_on_its_own_output_changes_nothing(blocks: list[str], placement: Any) -> None:
-    policy = Policy(placement, "passthrough")
-    first = run(enter(direct(*blocks)), policy)
-    statuses_seen = [outcome.status for outcome in first.outcomes]
-    second = run(first.decision, policy)
+@given(
+    BLOCKS,
+    st.sampled_from(["after", "before"]),
+    st.sampled_from(["passthrough", "skip"]),
+    st.sets(st.sampled_from(["a", "b", ""])),
+)
+def test_running_again_on_its_own_output_changes_nothing(
+    blocks: list[str], placement: Any, on_failure: Any, failing: set[str]
+) -> None:
+    policy = Policy(placement, on_failure)
+    sessions = {session_id: failure() for session_id in failing}
+    first = run(enter(direct(*blocks)), policy, sessions)
+    second = run(first.decision, policy, sessions)
     assert bytes(second.decision) == bytes(first.decision)
-    assert [each.status for each in second.outcomes] == [
-        "already" if status == "prepared" else status for status in statuses_seen
-    ]
+    expected = ["already" if each.status == "prepared" else each.status for each in first.outcomes]
+    if on_failure == "skip" and bytes(first.decision) != bytes(enter(direct(*blocks))):
+        expected = [status for status in expected if status == "already"]
+    assert [each.status for each in second.outcomes] == expected

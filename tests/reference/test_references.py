@@ -8,7 +8,9 @@ from sessionref.reference.references import (
     check_references,
     distinct,
     invalid_mention,
+    may_be_taken,
     read_references,
+    sift,
 )
 from sessionref_protocol import mention
 from sessionref_protocol.errors import ErrorKind, RpcError
@@ -90,6 +92,69 @@ def test_only_distinct_sessions_count_against_the_limit() -> None:
     assert len(check_references("me", read_references(values), 1)) == 1
     error = fault("me", [*values, {"sessionId": "b"}], 1)
     assert error.kind is ErrorKind.TOO_MANY
+
+
+def references(names: str) -> list[Reference]:
+    return [Reference(name, name.upper()) for name in names]
+
+
+def told(names: str, max_references: int = 3) -> tuple[str, list[tuple[str, int, ErrorKind]]]:
+    """What the agent `m` may read of these sessions, and what is left out and why."""
+    sifted = sift("m", references(names), max_references)
+    assert all(each.error.session_id == each.wanted.session_id for each in sifted.left_out)
+    assert all(each.error.input_index == each.wanted.input_index for each in sifted.left_out)
+    return "".join(wanted.session_id for wanted in sifted.wanted), [
+        (each.wanted.session_id, each.wanted.input_index, each.error.kind)
+        for each in sifted.left_out
+    ]
+
+
+def test_the_own_session_is_left_out_and_takes_no_place() -> None:
+    assert told("amb", 2) == ("ab", [("m", 1, ErrorKind.SELF_REFERENCE)])
+    assert told("mm", 1) == ("", [("m", 0, ErrorKind.SELF_REFERENCE)])
+
+
+def test_those_beyond_the_limit_are_left_out_and_the_others_keep_their_place() -> None:
+    assert told("mabac", 1) == (
+        "a",
+        [
+            ("m", 0, ErrorKind.SELF_REFERENCE),
+            ("b", 2, ErrorKind.TOO_MANY),
+            ("c", 3, ErrorKind.TOO_MANY),
+        ],
+    )
+    sifted = sift("m", references("mabac"), 3)
+    assert [wanted.input_index for wanted in sifted.wanted] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("names", "kind"),
+    [
+        ("", None),
+        ("aaab", None),
+        ("abc", ErrorKind.TOO_MANY),
+        ("am", ErrorKind.SELF_REFERENCE),
+        ("abcdm", ErrorKind.SELF_REFERENCE),
+    ],
+)
+def test_the_first_fault_is_told_beside_what_can_be_read(
+    names: str, kind: ErrorKind | None
+) -> None:
+    sifted = sift("m", references(names), 2)
+    assert (sifted.error and sifted.error.kind) == kind
+    assert bool(sifted.left_out) is (kind is not None)
+
+
+def test_nothing_is_wanted_of_references_that_cannot_be_read() -> None:
+    sifted = sift("m", read_references([{"sessionId": "a"}, None]), 3)
+    assert (sifted.wanted, sifted.left_out) == ((), ())
+    assert sifted.error is not None
+    assert sifted.error.kind is ErrorKind.INVALID_REFERENCE
+
+
+def test_which_labels_could_be_taken_for_a_mention() -> None:
+    assert may_be_taken("see dsh-session:IiI")
+    assert not may_be_taken("Fix login")
 
 
 def test_distinct_checks_nothing() -> None:

@@ -111,6 +111,40 @@ def test_labels_that_could_be_taken_for_a_mention_are_told_last() -> None:
     assert reference["furtherLabels"] == ["see dsh-session:IiI"]
 
 
+def omissions(message: ContextMessage) -> str | None:
+    """What stands behind the closing tag, without the section's heading."""
+    _, _, behind = message.content[0].text.partition("\n</referenced-sessions>")
+    assert behind == "" or behind.startswith("\n\n## Reference omissions\n\n")
+    return behind.removeprefix("\n\n## Reference omissions\n\n") or None
+
+
+def test_omissions_are_told_behind_the_snapshots_where_that_is_wanted() -> None:
+    whole = take(Wanted("a", "A", 0), reading("hello"), 65_536)
+    cut = take(Wanted("b<", "B", 1), reading("x" * 500, "y" * 500, "z"), 700)
+    assert (cut.stats.omitted_messages, cut.stats.omitted_bytes) == (1, 500)
+    assert omissions(context_message([whole, cut])) is None
+    assert omissions(context_message([whole], omissions=True)) is None
+    assert omissions(context_message([whole, cut], omissions=True)) == (
+        '[{"sessionId":"b\\u003c","capturedThroughSeq":2,"omittedMessages":1,"omittedBytes":500,'
+        '"fullSnapshot":{"status":"unavailable","reason":"storage-not-configured"}}]'
+    )
+
+
+def test_half_an_emoji_in_an_id_is_told_among_the_omissions() -> None:
+    cut = take(Wanted("\ud83d", "B", 0), reading("x" * 900), 700)
+    told = omissions(context_message([cut], omissions=True))
+    assert told is not None
+    assert json.loads(told)[0]["sessionId"] == "\ud83d"
+
+
+def test_labels_of_what_was_left_out_are_told_behind_the_references() -> None:
+    snapshot = take(Wanted("b", "b", 0), reading("hello"), 65_536)
+    message = context_message([snapshot], left_out_labels=("dsh-session:IiI",))
+    source = json.loads(ecmascript.encode(message))["source"]
+    assert list(source) == ["kind", "form", "version", "references", "leftOutLabels"]
+    assert source["leftOutLabels"] == ["dsh-session:IiI"]
+
+
 def test_an_empty_session_is_a_snapshot_too() -> None:
     message = context_message([take(Wanted("b", "b", 0), reading(), 65_536)])
     assert between_tags(message) == (
