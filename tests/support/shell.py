@@ -24,10 +24,11 @@ def run(
     home: Path,
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
+    program: Argument = PROGRAM,
 ) -> subprocess.CompletedProcess[bytes]:
     """One command with its output in pipes."""
     return subprocess.run(
-        [PROGRAM, *arguments],
+        [program, *arguments],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         timeout=TIMEOUT,

@@ -16,10 +16,7 @@ from sessionref_protocol import ecmascript, types
 
 from .options import config, shell_parser, whole_number
 from .terminal import Column, complain, screen, write
-from .wiring import FROM_A_SHELL, Parts, ask
-
-NOBODY: Final = ""
-"""The agent id of a shell. No log can have it, so every session is offered."""
+from .wiring import FROM_A_SHELL, Parts, ask, nobody
 
 _COLUMNS: Final = (
     Column("title", whole=False),
@@ -51,7 +48,7 @@ def run(arguments: Sequence[str]) -> int:
     settled = config(options, os.environ, made)
     limit = UNSET if options.limit is None else whole_number(made, "--limit", options.limit)
     params = types.ListCandidatesParams(
-        agent=types.Agent(id=NOBODY, cwd=_here()),
+        agent=nobody(),
         query=options.query,
         limit=limit,
         affinity="resolved",
@@ -76,13 +73,6 @@ def run(arguments: Sequence[str]) -> int:
     elif not found.candidates:
         complain("list", "there is no such session")
     return 0
-
-
-def _here() -> str | None:
-    try:
-        return os.getcwd()
-    except FileNotFoundError:  # it was removed
-        return None
 
 
 def _rows(candidates: Sequence[types.Candidate]) -> Iterator[Sequence[str]]:

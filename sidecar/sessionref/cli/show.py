@@ -17,10 +17,9 @@ from sessionref_protocol.display import printable
 from sessionref_protocol.errors import RpcError
 
 from .checkup import uncertainty
-from .listing import NOBODY
 from .options import config, shell_parser
 from .terminal import complain, screen, write, write_text
-from .wiring import FROM_A_SHELL, Parts, ask
+from .wiring import FROM_A_SHELL, Parts, ask, nobody
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -34,7 +33,7 @@ def run(arguments: Sequence[str]) -> int:
     options = made.parse_args(arguments)
     settled = config(options, os.environ, made)
     params = types.PrepareParams(
-        agent=types.Agent(id=NOBODY),
+        agent=nobody(),
         content=Raw(b"[]"),
         references=[Raw(ecmascript.encode(_reference(options.session)))],
     )

@@ -3,6 +3,7 @@
 What a command adds (descriptors, a dispatcher, words for people) is its own concern.
 """
 
+import os
 import sys
 from collections.abc import Awaitable, Callable
 from typing import Final, NamedTuple, TypeVar
@@ -19,6 +20,7 @@ from sessionref.sessions.corpus import Corpus
 from sessionref.sessions.dsh import DshStore
 from sessionref.sessions.model import Store
 from sessionref.sessions.workers import Workers
+from sessionref_protocol.types import Agent
 
 T = TypeVar("T")
 
@@ -63,6 +65,14 @@ async def flush_log(log: stdio.Outlet) -> None:
     """Give the log a moment to be written, and no more than that."""
     with anyio.move_on_after(_LOG_FLUSH_SECONDS, shield=True):
         await log.flush()
+
+
+def nobody() -> Agent:
+    """Who asks from a shell: an id that no log can have, in the folder that we are in."""
+    try:
+        return Agent(id="", cwd=os.getcwd())
+    except FileNotFoundError:  # the folder was removed
+        return Agent(id="")
 
 
 def ask(settled: Config, question: Callable[[Parts], Awaitable[T]]) -> T:
