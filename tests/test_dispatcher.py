@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 from sessionref.config import Config, Limits
-from sessionref.dispatcher import Dispatcher
+from sessionref.dispatcher import Dispatcher, NoAnswer
 from sessionref.handlers import Handlers
 from sessionref.resolver import Resolver
 from sessionref.sessions.corpus import Corpus
@@ -21,6 +21,7 @@ from sessionref.sessions.workers import Stop, Workers
 from sessionref.stdio import Outlet
 from sessionref_protocol.connection import Connection
 from sessionref_protocol.mention import format_mention
+from sessionref_protocol.types import EmptyParams
 
 BOUND = 10
 """No step of these tests may take longer, in seconds; each takes milliseconds."""
@@ -293,6 +294,19 @@ async def test_reads_that_hang_are_bounded_and_others_are_then_refused() -> None
         assert answer["error"]["data"]["cause"] == "io"
         assert answer["error"]["data"]["retryable"] is True
         talk.store.let_go.set()
+
+
+@pytest.mark.asyncio
+async def test_a_host_that_does_not_answer_in_time_is_no_longer_asked() -> None:
+    async with conversation() as talk:
+        with pytest.raises(NoAnswer):
+            await talk.dispatcher.ask("host/listLiveSessions", EmptyParams(), 0.01)
+        question, withdrawal = await talk.answer(), await talk.answer()
+        assert question["method"] == "host/listLiveSessions"
+        assert withdrawal["method"] == "$/cancelRequest"
+        assert withdrawal["params"] == {"id": question["id"]}
+        talk.send({"id": question["id"], "result": {"sessions": []}}, {"id": 2, "method": "status"})
+        assert (await talk.answer())["id"] == 2
 
 
 def test_every_request_that_a_host_may_send_has_a_handler() -> None:

@@ -17,6 +17,7 @@ import msgspec
 from sessionref.sessions.live import LiveStore, contradict
 from sessionref.sessions.model import (
     Entry,
+    Header,
     Listing,
     Problem,
     ReadError,
@@ -40,17 +41,26 @@ class Corpus:
     def __init__(self, stores: Sequence[Store]) -> None:
         self._stores = tuple(stores)
         self._live: LiveStore | None = None
-        self._contradicted: frozenset[str] = frozenset()
-        """Live sessions of which the last listing found another one on disk under their id."""
+        self._early: list[Sequence[bytes] | None] = []
+        """What the host pushed last, as long as it is not known to have live sessions."""
+        self._contradicted: Mapping[str, Header] = {}
+        """By id of live sessions: the header of another one that the last listing found on disk."""
         self._told: set[tuple[str, str]] = set()
 
     def go_live(self, live: LiveStore) -> None:
-        """From now on the host is asked for its sessions, too."""
+        """From now on the host is asked for its sessions, too.
+
+        It may push them in the same breath as it says that it has some, so that is not lost.
+        """
         self._live = live
+        for headers in self._early:
+            live.changed(headers)
 
     def live_changed(self, headers: Sequence[bytes] | None) -> None:
         """The host pushes what has become of its sessions."""
-        if self._live is not None:
+        if self._live is None:
+            self._early = [headers]
+        else:
             self._live.changed(headers)
 
     async def list(self, *, patience: float = math.inf) -> Listing:
@@ -88,7 +98,8 @@ class Corpus:
                 if error.cause != "not_found":
                     raise
             else:
-                if session_id in self._contradicted:
+                logged = self._contradicted.get(session_id)
+                if logged is not None and contradict(reading.header, logged):
                     raise _contradiction()
                 return reading
         answers = await self._ask(lambda store: store.read(session_id, salvage=salvage))
@@ -177,13 +188,13 @@ class Corpus:
         if live is None:
             return msgspec.structs.replace(on_disk, is_complete=False)
         merged: dict[str, Entry] = {entry.header.id: entry for entry in on_disk.entries}
-        contradicted: set[str] = set()
+        contradicted: dict[str, Header] = {}
         for session_id, entry in live.items():
             logged = merged.get(session_id)
             if logged is not None:
                 problem = None
-                if contradict(entry, logged):
-                    contradicted.add(session_id)
+                if contradict(entry.header, logged.header):
+                    contradicted[session_id] = logged.header
                     problem = _contradiction()
                 entry = msgspec.structs.replace(
                     entry,
@@ -193,7 +204,7 @@ class Corpus:
                     problem=problem,
                 )
             merged[session_id] = entry
-        self._contradicted = frozenset(contradicted)
+        self._contradicted = contradicted
         return msgspec.structs.replace(on_disk, entries=tuple(merged.values()))
 
     def _tell_conflict(self, one: Entry, other: Entry) -> None:

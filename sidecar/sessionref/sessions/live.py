@@ -8,6 +8,7 @@ section 6 (`host/...`).
 
 import math
 from collections.abc import Awaitable, Collection, Mapping, Sequence
+from contextlib import suppress
 from typing import Final, Protocol
 
 import anyio
@@ -28,6 +29,9 @@ from sessionref.sessions.workers import Workers
 
 _CONCURRENT_READS: Final = 8
 """Sessions that are read from the host at one time."""
+
+_TITLE_SECONDS: Final = 2.0
+"""How long titles that only reading tells are waited for: at most half the time there is."""
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -67,12 +71,12 @@ class LiveStore:
         self._workers = workers
         self._slots = anyio.Semaphore(_CONCURRENT_READS)
         self._pushed: dict[str, _Live] | None = None
-        self._pushes = False
-        """The host tells when its sessions change, so a list that it gave stays true."""
+        self._pushes = 0
+        """Above 0 the host tells when its sessions change, so a list that it gave stays true."""
 
     def changed(self, headers: Sequence[bytes] | None) -> None:
         """The host pushes: its sessions are these now, or (None) no longer those it listed."""
-        self._pushes = True
+        self._pushes += 1
         self._pushed = None if headers is None else _by_id(headers)
 
     async def list(self, *, patience: float = math.inf) -> Listing:
@@ -110,21 +114,22 @@ class LiveStore:
         raise ReadError("not_found", "there is no such session")
 
     async def summaries(self, entries: Collection[Entry]) -> Mapping[str, Summary]:
-        """The titles; a session is only read where the host did not tell its title."""
-        summaries: dict[str, Summary] = {}
+        """The titles; a session is only read where the host did not tell its title.
+
+        One that can't be read, or not in time, has none.
+        """
+        summaries = {entry.header.id: Summary(entry.title) for entry in entries}
 
         async def look_up(session_id: str) -> None:
-            try:
+            with suppress(ReadError):
                 summaries[session_id] = Summary.of(await self.read(session_id))
-            except ReadError:
-                summaries[session_id] = Summary()
 
-        async with anyio.create_task_group() as tasks:
-            for entry in entries:
-                if entry.title is None:
-                    tasks.start_soon(look_up, entry.header.id)
-                else:
-                    summaries[entry.header.id] = Summary(entry.title)
+        left = anyio.current_effective_deadline() - anyio.current_time()
+        with anyio.move_on_after(min(_TITLE_SECONDS, left / 2)):
+            async with anyio.create_task_group() as tasks:
+                for entry in entries:
+                    if entry.title is None:
+                        tasks.start_soon(look_up, entry.header.id)
         return summaries
 
     async def roots(self) -> tuple[RootState, ...]:
@@ -132,10 +137,13 @@ class LiveStore:
         return ()
 
     async def _known(self) -> dict[str, _Live]:
-        if self._pushed is not None:
-            return self._pushed
+        known, pushes = self._pushed, self._pushes
+        if known is not None:
+            return known
         known = _by_id(await self._host.sessions())
-        if self._pushes:
+        if pushes != self._pushes:  # what was listed is from before a push
+            return known if self._pushed is None else self._pushed
+        if pushes:
             self._pushed = known
         return known
 
@@ -150,13 +158,15 @@ class LiveStore:
                     raise ReadError("not_found", "there is no such session")
                 raise ReadError("host", "the host lost a live session while it was read")
             told = _parse(page.header).header
-            if header is not None and fold is None and _contradict(header, told):
+            if header is not None and fold is None and contradict(header, told):
                 raise ReadError("conflict", "the host gives two headers of one live session")
             if told.id != session_id or (fold is not None and told != header):
                 raise ReadError("host", "a page of a live session contradicts the one before")
             header = told
             if fold is None:
                 fold = LogFold(generation(header.version), sparse=True)
+            if after is not None and _goes_back(page.events, after):
+                raise ReadError("host", "a page of a live session begins before its place")
             await self._feed(fold, page.events)
             if page.next_seq is None:
                 return fold.reading(header, closed=False)
@@ -166,18 +176,32 @@ class LiveStore:
             after = reached
 
     async def _feed(self, fold: LogFold, events: Sequence[bytes]) -> None:
-        await self._workers.run(lambda _: fold.feed(list(events)))
+        try:
+            await self._workers.run(lambda _: fold.feed(list(events)))
+        except ReadError as error:
+            if error.cause != "corrupt":
+                raise
+            raise ReadError("host", f"an event of a live session is bad: {error.reason}") from None
         if fold.dropping:
             raise ReadError("host", "an event of a live session is malformed or out of order")
 
 
-def contradict(one: Entry, other: Entry) -> bool:
-    """Whether two entries of one id can't be the same session."""
-    return _contradict(one.header, other.header)
-
-
-def _contradict(one: Header, other: Header) -> bool:
+def contradict(one: Header, other: Header) -> bool:
+    """Whether two headers of one id can't be those of the same session."""
     return (one.id, one.created_at, one.cwd) != (other.id, other.created_at, other.cwd)
+
+
+def _goes_back(events: Sequence[bytes], after: int) -> bool:
+    """Whether a page begins with an event that was to be on an earlier one.
+
+    The order of the others, and what is no event at all, is the fold's concern.
+    """
+    try:
+        first = record_members(events[0]) if events else {}
+    except (BadRecordError, NullRecordError):
+        return False
+    seq = count(first.get("seq", first.get("seq0")))
+    return seq is not None and seq <= after
 
 
 def _by_id(headers: Sequence[bytes]) -> dict[str, _Live]:
