@@ -213,6 +213,54 @@ async def test_a_deadline_is_a_failure_of_its_message_where_the_policy_lets_it_p
         assert outcome["error"]["code"] == -32802
 
 
+def skipping_step(**more: Any) -> dict[str, Any]:
+    message = {
+        "id": "m",
+        "source": {"kind": "user"},
+        "content": [{"type": "text", "text": f"see {format_mention('b')}"}],
+    }
+    params = {
+        "agent": {"id": "a"},
+        "policy": {"placement": "after", "onFailure": "skip"},
+        "decision": {"kind": "enter", "messages": [message]},
+        **more,
+    }
+    return {"id": 1, "method": "preStep", "params": params}
+
+
+@pytest.mark.asyncio
+async def test_a_deadline_leaves_a_reference_out_where_the_policy_skips_it() -> None:
+    async with conversation() as talk:
+        talk.send(skipping_step(deadlineMs=1))
+        result = (await talk.answer())["result"]
+        (message,) = result["decision"]["messages"]
+        assert message["content"] == [{"type": "text", "text": "see @b"}]
+        (outcome,) = result["outcomes"]
+        assert (outcome["status"], outcome["error"]["code"]) == ("failed", -32802)
+        assert outcome["references"][0]["error"]["data"]["inputIndex"] == 0
+
+
+@pytest.mark.asyncio
+async def test_a_cancel_ends_a_request_also_where_the_policy_skips() -> None:
+    async with conversation() as talk:
+        talk.send(skipping_step())
+        await talk.read_has_started()
+        talk.send(cancel_request(1))
+        assert (await talk.answer())["error"]["code"] == -32800
+
+
+@pytest.mark.asyncio
+async def test_a_preview_tells_of_a_deadline_as_prepare_would() -> None:
+    async with conversation() as talk:
+        params = {"agent": {"id": "a"}, "text": format_mention("b"), "deadlineMs": 1}
+        talk.send({"id": 1, "method": "preview", "params": params}, prepare(2, deadlineMs=1))
+        answers = {answer["id"]: answer for answer in (await talk.answer(), await talk.answer())}
+        assert answers[1]["result"]["errors"] == [answers[2]["error"]]
+        params = {"agent": {"id": "a"}, "sessionId": "b", "deadlineMs": 1}
+        talk.send({"id": 3, "method": "readSnapshot", "params": params})
+        assert (await talk.answer())["error"]["code"] == -32802
+
+
 @pytest.mark.asyncio
 async def test_shutdown_ends_what_hangs_and_is_answered_after_it() -> None:
     async with conversation() as talk:
