@@ -5,10 +5,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help install demo test check format schemas clean
+.PHONY: help install demo test test-clients check format schemas clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(READY): pyproject.toml sidecar/sessionref/__init__.py
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -23,6 +23,12 @@ demo: install ## show the main job on the wire; ROOT=DIR runs it on your own ses
 
 test: install ## run the tests (Python only)
 	@$(BIN)/python -m pytest
+
+test-clients: install ## run the tests of hosts in other languages; needs node, 18 or newer
+	@command -v node >/dev/null || { \
+		echo "make test-clients: there is no node; install it, 18 or newer (Debian: nodejs)" >&2; \
+		exit 1; }
+	@SESSIONREF="$(CURDIR)/$(BIN)/sessionref" node --test tests/clients/*.test.mjs
 
 check: install ## format, lint, types, layers, schema drift
 	@$(BIN)/ruff format --check .
