@@ -1,0 +1,1 @@
+"""What the program costs: corpora, figures beside their floors, plots. Never imported by it."""
