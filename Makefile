@@ -4,8 +4,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# Nothing is left outside this folder: what pip and the tests would keep elsewhere is kept here.
+export PIP_CACHE_DIR := $(CURDIR)/$(VENV)/.pip-cache
 
-.PHONY: help install demo test test-clients check format schemas clean
+.PHONY: help install demo test test-clients bench check format schemas clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,13 +24,18 @@ demo: install ## show the main job on the wire; ROOT=DIR runs it on your own ses
 	@$(BIN)/python examples/demo.py $(if $(ROOT),--root "$(ROOT)")
 
 test: install ## run the tests (Python only)
-	@$(BIN)/python -m pytest
+	@mkdir -p $(VENV)/tmp
+	@TMPDIR=$(CURDIR)/$(VENV)/tmp $(BIN)/python -m pytest
 
 test-clients: install ## run the tests of hosts in other languages; needs node, 18 or newer
 	@command -v node >/dev/null || { \
 		echo "make test-clients: there is no node; install it, 18 or newer (Debian: nodejs)" >&2; \
 		exit 1; }
 	@SESSIONREF="$(CURDIR)/$(BIN)/sessionref" node --test tests/clients/*.test.mjs
+
+bench: install ## measure, beside floors; QUICK=1 for a minute's worth, ONLY=NAME for one group
+	@$(BIN)/python -m benchmarks $(if $(ONLY),--only $(ONLY)) \
+		$(if $(QUICK),--quick,$(if $(ONLY),,--out benchmarks/results))
 
 check: install ## format, lint, types, layers, schema drift
 	@$(BIN)/ruff format --check .
@@ -45,4 +52,4 @@ schemas: install ## generate schemas/ from the types
 	@$(BIN)/python -m sessionref_protocol schemas
 
 clean: ## remove everything that was made
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) benchmarks/.cache .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
