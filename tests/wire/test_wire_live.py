@@ -526,7 +526,7 @@ class TestAHostThatDoesNotAnswer:
         assert own.withdrawn() == question_id
 
     def test_a_deadline(self, own: Host) -> None:
-        request_id = own.prepare(LIVE, deadlineMs=50)
+        request_id = own.prepare(LIVE, deadlineMs=500)
         question_id = own.asked_to_read(LIVE)
         assert_ended(own.failure(request_id), -32802)
         assert own.withdrawn() == question_id
