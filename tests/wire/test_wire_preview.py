@@ -119,6 +119,23 @@ def test_a_stored_reference_becomes_stale_when_its_session_goes_on(tmp_path: Pat
         assert preview(sidecar, references=[stored])["sources"][0]["stale"] is True
 
 
+@pytest.mark.parametrize("zstd", [True, False])
+def test_the_last_activity_is_that_of_this_moment(tmp_path: Path, zstd: bool) -> None:
+    """Whatever was read, listed and remembered before."""
+    log = logs.write_log(tmp_path, "b", TALK, zstd=zstd)
+    params = {"references": [{"sessionId": "b"}]}
+    with Sidecar(roots=[tmp_path]) as sidecar:
+        for seq in range(len(TALK), len(TALK) + 3):
+            sidecar.call("listCandidates", {"agent": AGENT, "query": "b"})
+            for _ in range(2):
+                (source,) = preview(sidecar, **params)["sources"]
+                assert source["capturedThroughSeq"] == seq - 1
+                assert source["lastActivityAt"] == logs.CREATED_AT + seq - 1
+            row = logs.line({**logs.user("more"), "seq": seq, "time": logs.CREATED_AT + seq})
+            with log.open("ab") as file:
+                file.write(logs.frame([row]) if zstd else row)
+
+
 def test_an_empty_session_and_an_old_one(tmp_path: Path) -> None:
     logs.write_log(tmp_path, "b", created_at=2**52)
     with Sidecar(roots=[tmp_path]) as sidecar:
