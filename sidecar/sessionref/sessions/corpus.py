@@ -140,8 +140,7 @@ class Corpus:
     async def summaries(self, entries: Collection[Entry]) -> Mapping[str, Summary]:
         """A summary of each, from the store that has it; an empty one for those in conflict."""
         summaries = {entry.header.id: Summary() for entry in entries}
-        live = [entry for entry in entries if entry.live and entry.problem is None]
-        on_disk = [entry for entry in entries if not entry.live and entry.problem is None]
+        live, on_disk = _readable(entries)
         if live and self._live is not None:
             try:
                 summaries.update(await self._live.summaries(live))
@@ -151,6 +150,16 @@ class Corpus:
             for answer in await self._ask(lambda store: store.summaries(on_disk)):
                 if not isinstance(answer, ReadError):
                     summaries.update(answer)
+        return summaries
+
+    def known(self, entries: Collection[Entry]) -> Mapping[str, Summary]:
+        """As much of the same as can be told at once."""
+        summaries = {entry.header.id: Summary() for entry in entries}
+        live, on_disk = _readable(entries)
+        if self._live is not None:
+            summaries.update(self._live.known(live))
+        for store in self._stores:
+            summaries.update(store.known(on_disk))
         return summaries
 
     async def roots(self) -> tuple[RootState, ...]:
@@ -228,6 +237,13 @@ class Corpus:
             for at, store in enumerate(self._stores):
                 tasks.start_soon(ask, at, store)
         return [answers[at] for at in range(len(self._stores))]
+
+
+def _readable(entries: Collection[Entry]) -> tuple[list[Entry], list[Entry]]:
+    """The entries that nothing is known against: those of live sessions, and the others."""
+    readable = [entry for entry in entries if entry.problem is None]
+    live = [entry for entry in readable if entry.live]
+    return live, readable if not live else [entry for entry in readable if not entry.live]
 
 
 def _conflict() -> ReadError:

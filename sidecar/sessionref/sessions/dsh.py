@@ -49,6 +49,11 @@ class DshStore:
                 tasks.start_soon(look_up, session_id)
         return summaries
 
+    def known(self, entries: Collection[Entry]) -> Mapping[str, Summary]:
+        """As much of the same as can be told at once."""
+        own = [entry.header.id for entry in entries if entry.store == self._root.path]
+        return dict.fromkeys(own, Summary(is_known=False))
+
     async def roots(self) -> tuple[RootState, ...]:
         """The root, with the number of its sessions or what is wrong with it."""
         problem = await self._workers.run(lambda _: self._root.problem())

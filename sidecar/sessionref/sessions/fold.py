@@ -7,8 +7,9 @@ files and no encodings. Source: the contract, section 3; the log format, section
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from copy import copy
 from itertools import compress
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET
@@ -48,6 +49,7 @@ from sessionref.sessions.rows import (
     decoder,
     shapes,
 )
+from sessionref.sessions.state import BEGINNING, FoldState
 from sessionref.sessions.surface import (
     InvalidSurfaceError,
     Kind,
@@ -57,33 +59,82 @@ from sessionref.sessions.surface import (
 from sessionref.sessions.title import subagent_name, title_text
 from sessionref_protocol.errors import Cause
 
+OPENING_CHARACTERS: Final = 80
+"""How long the first words of a prompt are at most."""
+
+_OPENING_LOOKED_AT: Final = 4096
+"""How much of a prompt is looked at for them."""
+
 
 class LogFold:
     """The fold of one log. Give it lines in order, then ask for the `reading`."""
 
     def __init__(
-        self, generation: Generation, *, exact: bool = False, sparse: bool = False
+        self,
+        generation: Generation,
+        *,
+        exact: bool = False,
+        sparse: bool = False,
+        opening: bool = False,
+        state: FoldState = BEGINNING,
     ) -> None:
         """`exact`: after an error the fold stands right before what caused it; slower.
 
         `sparse`: seqs only have to rise, since events that no snapshot needs may be left out.
+        `opening`: the first words of the first prompt are wanted, too.
+        `state`: where another fold of the log stood; nothing said before that is in the reading.
         """
         self._singly = exact or sparse
         self._sparse = sparse
         self._generation = generation
         self._decode = decoder(generation).decode
-        self._surface = Surface(system_first=generation.system_first)
-        self._next_seq = 0
-        self._turn_open = False
-        self._step_open = False
-        self._pending: dict[str, None] = {}
+        self._before = state
+        self._surface = Surface.resumed(state.surface, system_first=generation.system_first)
+        self._next_seq = state.next_seq
+        self._turn_open = state.turn_open
+        self._step_open = state.step_open
+        self._pending: dict[str, None] = dict.fromkeys(state.pending)
         self._title: bytes | None = None
         self._descriptor: bytes | None = None
-        self._unknown = 0
-        self._dropping = False
+        self._unknown = state.unknown
+        self._dropping = state.dropping
+        self._wants_opening = opening
+        self._opening = state.opening
         self._latest: list[bytes] = []
         """Lines of which one is that of the last event."""
         self._handlers = self._choose_handlers()
+
+    def copy(self) -> "LogFold":
+        """Another fold that stands where this one does."""
+        made = copy(self)
+        made._before = FoldState(
+            next_seq=self._next_seq,
+            title=self._title_text(),
+            name=self._subagent_name(),
+            last_activity_at=self._last_activity(),
+        )
+        made._title = made._descriptor = None
+        made._latest = []  # of which the reading knows all that it needs
+        made._surface = self._surface.copy()
+        made._pending = self._pending.copy()
+        made._handlers = made._choose_handlers()
+        return made
+
+    def state(self) -> FoldState:
+        """Where the fold stands, without anything that was said."""
+        return FoldState(
+            surface=self._surface.state(),
+            next_seq=self._next_seq,
+            turn_open=self._turn_open,
+            step_open=self._step_open,
+            pending=tuple(self._pending),
+            title=self._title_text(),
+            name=self._subagent_name(),
+            unknown=self._unknown,
+            dropping=self._dropping,
+            last_activity_at=self._last_activity(),
+            opening=self._opening,
+        )
 
     @property
     def dropping(self) -> bool:
@@ -125,11 +176,24 @@ class LogFold:
             header=header,
             nodes=(*self._surface.nodes(), *answers),
             captured_through_seq=last if last >= 0 else None,
-            last_activity_at=last_activity(reversed(self._latest), self.last_seq),
-            title=None if self._title is None else title_text(self._title),
-            name=None if self._descriptor is None else subagent_name(self._descriptor),
+            last_activity_at=self._last_activity(),
+            title=self._title_text(),
+            name=self._subagent_name(),
+            opening=self._opening,
             degraded=self._degraded(),
         )
+
+    def _title_text(self) -> str | None:
+        return self._before.title if self._title is None else title_text(self._title)
+
+    def _subagent_name(self) -> str | None:
+        descriptor = self._descriptor
+        return self._before.name if descriptor is None else subagent_name(descriptor)
+
+    def _last_activity(self) -> int | None:
+        if self._next_seq == self._before.next_seq:
+            return self._before.last_activity_at
+        return last_activity(reversed(self._latest), self.last_seq)
 
     def _degraded(self) -> Degraded | None:
         if not self._generation.understood:
@@ -263,7 +327,10 @@ class LogFold:
 
     def _user_message(self, row: UserMessage) -> None:
         voice = _voice(row.data.source)
-        self._place(row, voice, "" if voice is Voice.OTHER else _text(row.data.content))
+        text = "" if voice is Voice.OTHER else _text(row.data.content)
+        if self._wants_opening and voice is Voice.PERSON and not self._opening:
+            self._opening = " ".join(text[:_OPENING_LOOKED_AT].split())[:OPENING_CHARACTERS]
+        self._place(row, voice, text)
 
     def _assistant_message(self, row: AssistantMessage) -> None:
         content = row.content

@@ -132,6 +132,13 @@ class LiveStore:
                         tasks.start_soon(look_up, entry.header.id)
         return summaries
 
+    def known(self, entries: Collection[Entry]) -> Mapping[str, Summary]:
+        """The titles that the host told when it listed its sessions."""
+        return {
+            entry.header.id: Summary(entry.title, is_known=entry.title is not None)
+            for entry in entries
+        }
+
     async def roots(self) -> tuple[RootState, ...]:
         """None: the host's memory has no path."""
         return ()

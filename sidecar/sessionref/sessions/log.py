@@ -1,11 +1,15 @@
 """One logical log: blocks of bytes to lines, the first line to the header, the rest to the fold.
 
-A push reader: it keeps the unfinished line and the fold, never the log. This module opens nothing;
-where the blocks come from is the caller's concern. Source: the log format, sections 2, 3 and 6.
+A push reader: it keeps the unfinished line and the fold, never the log. It can pause where a writer
+will surely go on: behind the last whole frame, or in plain files the last whole line. This module
+opens nothing; where the blocks come from is the caller's concern. Source: the log format, sections
+2, 3 and 6.
 """
 
 from collections.abc import Iterable
 from contextlib import suppress
+from copy import copy
+from typing import NamedTuple
 
 import msgspec
 
@@ -15,6 +19,7 @@ from sessionref.sessions.generations import generation
 from sessionref.sessions.header import MAX_HEADER_BYTES, FirstLine, read_header
 from sessionref.sessions.model import Degraded, Header, ReadError, Reading
 from sessionref.sessions.paths import LogName
+from sessionref.sessions.state import FoldState
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -46,12 +51,43 @@ def read_first_line(blocks: Iterable[Block], place: Place) -> FirstLine:
     raise ReadError("corrupt", "the log has no whole first line")
 
 
+class Pause(NamedTuple):
+    """A log that was read up to a place where reading can go on."""
+
+    reader: "LogReader"
+    """Stands right there; to be copied before more is pushed."""
+    position: int
+    """In the file: bytes before it have been read."""
+
+
+class Progress(NamedTuple):
+    """What a log comes to, and where to go on when more has been written."""
+
+    reading: Reading
+    pause: Pause
+
+
 def read_log(blocks: Iterable[Block], place: Place, max_record_bytes: int) -> Reading:
     """What a whole log comes to. Raises `ReadError`."""
-    reader = LogReader(place, max_record_bytes)
+    return read_on(blocks, Pause(LogReader(place, max_record_bytes), 0)).reading
+
+
+def read_on(blocks: Iterable[Block], start: Pause) -> Progress:
+    """What a log comes to of which `blocks` follow after `start`. Raises `ReadError`."""
+    reader, position = start.reader.copy(), start.position
+    torn: Pause | None = None
+    size = 0
     for block in blocks:
+        if reader.is_torn_by(block):
+            torn = Pause(reader.copy(), position)  # that frame will be another one when it is whole
         reader.push(block)
-    return reader.finish()
+        size += len(block.data)
+        if block.end is not None:
+            position = start.position + block.end
+    reading = reader.finish()
+    if reader.place.name.compressed:
+        return Progress(reading, torn or Pause(reader, position))
+    return Progress(reading, reader.before_unfinished(start.position + size))
 
 
 def salvage_log(blocks: Iterable[Block], place: Place, max_record_bytes: int) -> Reading:
@@ -77,6 +113,17 @@ class UnfinishedLine:
     def __bool__(self) -> bool:
         return self._size > 0
 
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        return self._size
+
+    def copy(self) -> "UnfinishedLine":
+        """Another line as far as this one."""
+        made = copy(self)
+        made._pieces = self._pieces.copy()
+        return made
+
     def join(self, data: bytes) -> list[bytes]:
         """The lines that `data` finishes, without their line feeds. Raises `ReadError`."""
         lines = data.split(b"\n")
@@ -95,18 +142,54 @@ class UnfinishedLine:
 class LogReader:
     """Reads one log. Push its blocks in order, then `finish`."""
 
-    def __init__(self, place: Place, max_record_bytes: int, *, exact: bool = False) -> None:
-        self._place = place
+    def __init__(
+        self, place: Place, max_record_bytes: int, *, exact: bool = False, opening: bool = False
+    ) -> None:
+        self.place = place
+        self._max_record_bytes = max_record_bytes
         self._unfinished = UnfinishedLine(max_record_bytes)
-        self._fold = LogFold(generation(place.name.generation), exact=exact)
+        self._fold = LogFold(generation(place.name.generation), exact=exact, opening=opening)
         self._header: Header | None = None
         self._whole = place.name.compressed
         """All bytes so far are of whole frames, which must hold whole lines."""
 
+    @staticmethod
+    def resumed(
+        place: Place, max_record_bytes: int, header: Header, state: FoldState, *, opening: bool
+    ) -> "LogReader":
+        """A reader that goes on where another one paused. What was said before that is lost."""
+        reader = LogReader(place, max_record_bytes)
+        reader._header = header
+        generation_ = generation(place.name.generation)
+        reader._fold = LogFold(generation_, opening=opening, state=state)
+        return reader
+
+    def state(self) -> FoldState:
+        """Where the reader stands, without anything that was said."""
+        return self._fold.state()
+
+    def copy(self) -> "LogReader":
+        """Another reader that stands where this one does."""
+        made = copy(self)
+        made._fold = self._fold.copy()
+        made._unfinished = self._unfinished.copy()
+        return made
+
+    def before_unfinished(self, position: int) -> Pause:
+        """Where the last line begins that is not whole yet; `position` is where the reader is."""
+        made = self.copy()
+        made._unfinished = UnfinishedLine(self._max_record_bytes)
+        return Pause(made, position - self._unfinished.size)
+
+    def is_torn_by(self, block: Block) -> bool:
+        """Whether all before a block was of whole frames, but the block is not."""
+        return self._whole and not block.whole
+
     def push(self, block: Block) -> None:
         """Take the next block. Raises `ReadError`."""
-        if self._whole and not block.whole:
-            self._end_whole_frames()
+        if self.is_torn_by(block):
+            self._check_whole_frames()
+            self._whole = False
         lines = self._unfinished.join(block.data)
         if lines and self._header is None:
             self._header = self._own_header(lines.pop(0))
@@ -115,9 +198,9 @@ class LogReader:
             raise ReadError("corrupt", "a whole frame holds a bad record")
 
     def finish(self) -> Reading:
-        """What the log comes to, now that it has no more blocks. Raises `ReadError`."""
+        """What the log comes to if it has no more blocks. Raises `ReadError`."""
         if self._whole:
-            self._end_whole_frames()
+            self._check_whole_frames()
         if self._header is None:
             raise ReadError("corrupt", "the log has no whole first line")
         return self._fold.reading(self._header)
@@ -131,15 +214,14 @@ class LogReader:
         return msgspec.structs.replace(self._fold.reading(self._header), degraded=damaged)
 
     def _own_header(self, line: bytes) -> Header:
-        first = _header(line, self._place)
+        first = _header(line, self.place)
         if first.problem is not None:
             raise first.problem
         return first.header
 
-    def _end_whole_frames(self) -> None:
+    def _check_whole_frames(self) -> None:
         if self._header is None or self._unfinished:
             raise ReadError("corrupt", "the whole frames of the log do not hold whole lines")
-        self._whole = False
 
 
 def _header(line: bytes, place: Place) -> FirstLine:

@@ -7,11 +7,13 @@ format. Source: the contract, section 3; the log format, section 6 (reading whil
 
 import os
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
 from sessionref.sessions.model import ReadError
+from sessionref.sessions.stamps import Stamp, identity, print_of
 from sessionref.sessions.workers import Stop
 
 _FLAGS: Final = (
@@ -37,9 +39,12 @@ class LogFile:
         self._path = path
         self._descriptor = descriptor
         self.stop = stop
+        looked_at = time.time_ns()
         self._opened = os.fstat(descriptor)
         if not stat.S_ISREG(self._opened.st_mode):
             raise ReadError("io", "a log is not a regular file", path=path)
+        self.stamp = Stamp(looked_at, identity(self._opened))
+        self._print: int | None = None
 
     @property
     def size(self) -> int:
@@ -58,13 +63,22 @@ class LogFile:
             data += more
         return data
 
+    def print(self) -> int:
+        """The print of all that there was, for `changed` to hold against later."""
+        if self._print is None:
+            self._print = print_of(self.read, self.size)
+        return self._print
+
     def changed(self) -> bool:
         """Whether something else than appending happened to the file since it was opened."""
         now = os.fstat(self._descriptor)
         if now.st_size < self._opened.st_size:
             return True
-        if now.st_size == self._opened.st_size and now.st_mtime_ns != self._opened.st_mtime_ns:
-            return True
+        if now.st_mtime_ns != self._opened.st_mtime_ns:
+            if now.st_size == self._opened.st_size:
+                return True
+            if self._print is not None and print_of(self.read, self.size) != self._print:
+                return True
         try:
             there = os.stat(self._path)
         except FileNotFoundError:

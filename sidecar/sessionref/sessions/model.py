@@ -80,6 +80,8 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     title: str | None = None
     name: str | None = None
     """What the parent called it when it delegated to it; sub-agents only."""
+    opening: str | None = None
+    """The first words of its first prompt, where they were asked for."""
     degraded: Degraded | None = None
 
 
@@ -89,11 +91,23 @@ class Summary(msgspec.Struct, frozen=True):
     title: str | None = None
     name: str | None = None
     degraded: Degraded | None = None
+    captured_through_seq: int | None = None
+    last_activity_at: int | None = None
+    opening: str | None = None
+    is_known: bool = True
+    """False where the log has not been read, or not since it changed: more may come later."""
 
     @staticmethod
     def of(reading: Reading) -> "Summary":
         """What a reading says of itself."""
-        return Summary(reading.title, reading.name, reading.degraded)
+        return Summary(
+            reading.title,
+            reading.name,
+            reading.degraded,
+            reading.captured_through_seq,
+            reading.last_activity_at,
+            reading.opening,
+        )
 
 
 class ReadError(Exception):
@@ -205,6 +219,10 @@ class Store(Protocol):
 
         An empty one where the log is unreadable.
         """
+        ...
+
+    def known(self, entries: Collection[Entry]) -> Mapping[str, Summary]:
+        """As much of the same as can be told at once; the rest says that it is not known."""
         ...
 
     async def roots(self) -> tuple[RootState, ...]:

@@ -55,6 +55,10 @@ class ScopedStore:
         """Of entries that were listed, so are in scope."""
         return await self._store.summaries(entries)
 
+    def known(self, entries: Collection[Entry]) -> Mapping[str, Summary]:
+        """As much of the same as can be told at once."""
+        return self._store.known(entries)
+
     async def roots(self) -> tuple[RootState, ...]:
         """The roots behind the store."""
         return await self._store.roots()

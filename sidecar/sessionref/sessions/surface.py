@@ -9,12 +9,15 @@ no files, no JSON and no format generation. Source: the log format, section 4.
 import enum
 from bisect import bisect_right
 from collections.abc import Iterable
+from itertools import accumulate
+from operator import sub
 from typing import Final
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from sessionref.sessions.model import Node
+from sessionref.sessions.model import Node, Voice
+from sessionref.sessions.state import SurfaceState
 
 _ENDS: Final = -1
 """Closes the ring of linked nodes: what precedes the first and what follows the last."""
@@ -71,6 +74,34 @@ class Surface:
         self._previous = {_ENDS: _ENDS}
         self._kinds: dict[int, Kind] = {}
 
+    @staticmethod
+    def resumed(state: SurfaceState, *, system_first: bool) -> "Surface":
+        """A surface that goes on from a state, with nodes that say nothing."""
+        surface = Surface(system_first=system_first)
+        surface._appended = [Node(seq, Voice.OTHER, "") for seq in accumulate(state.gaps)]
+        surface._kinds = dict.fromkeys(state.tool_results, Kind.TOOL_RESULT)
+        surface._kinds |= dict.fromkeys(state.systems, Kind.SYSTEM)
+        return surface
+
+    def state(self) -> SurfaceState:
+        """What `resumed` needs."""
+        seqs = [node.seq for node in self.nodes()]
+        return SurfaceState(
+            gaps=tuple(map(sub, seqs, (0, *seqs))),
+            tool_results=self._of_kind(Kind.TOOL_RESULT),
+            systems=self._of_kind(Kind.SYSTEM),
+        )
+
+    def copy(self) -> "Surface":
+        """Another surface with the same nodes."""
+        made = Surface(system_first=self._system_first)
+        made._appended = self._appended.copy()
+        made._linked = self._linked.copy()
+        made._next = self._next.copy()
+        made._previous = self._previous.copy()
+        made._kinds = self._kinds.copy()
+        return made
+
     def nodes(self) -> list[Node]:
         """The nodes in surface order."""
         nodes: list[Node] = []
@@ -100,6 +131,9 @@ class Surface:
         if kind is not Kind.MESSAGE:
             self._kinds[node.seq] = kind
         self._link(node, before, after)
+
+    def _of_kind(self, wanted: Kind) -> tuple[int, ...]:
+        return tuple(seq for seq, kind in self._kinds.items() if kind is wanted)
 
     def _link_appended(self) -> None:
         for node in self._appended:
