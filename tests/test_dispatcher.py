@@ -109,7 +109,7 @@ async def conversation(limits: Limits | None = None) -> AsyncIterator[Conversati
         line_limit=limits.max_line_bytes,
         in_flight_limit=limits.max_requests_in_flight,
     )
-    dispatcher = Dispatcher(connection, outlet, handlers.routes(), limits, lambda: None)
+    dispatcher = Dispatcher(connection, outlet, lambda _: handlers.routes(), limits, lambda: None)
     handlers.attach(dispatcher, outlet)
     talk = Conversation(store, dispatcher, answers)
     try:

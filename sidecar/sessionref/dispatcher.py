@@ -9,7 +9,7 @@ without its one answer. It knows no session and no file; handlers know no ids.
 import asyncio
 import logging
 import math
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Mapping
 from typing import Any, Final, NamedTuple
 
 import anyio
@@ -18,8 +18,9 @@ import msgspec
 
 from sessionref_protocol.connection import Connection, Received, Refusal
 from sessionref_protocol.errors import ErrorKind, RpcError
+from sessionref_protocol.framing import Mode
 from sessionref_protocol.messages import Id, Notification, Request, Response
-from sessionref_protocol.methods import METHODS, Method, decode_params
+from sessionref_protocol.methods import METHODS, decode_params
 from sessionref_protocol.types import CancelParams, CancelRequestParams, ProgressParams, Token
 
 from .config import Limits
@@ -52,28 +53,43 @@ class Call:
         self._report(progress)
 
 
-Answer = msgspec.Struct | None
+Answer = msgspec.Struct | msgspec.Raw | None
 Plain = Callable[[Any, Call], Answer]
 """A handler that cannot block: it is answered where the line is read."""
 Awaited = Callable[[Any, Call], Awaitable[Answer]]
 """A handler that waits: it runs as a task."""
 
 
-class Route(NamedTuple):
-    """How one method is answered: exactly one of the two is set."""
+Heeded = Callable[[Any, Call], None]
+"""What is done about a notification, where it is read."""
+Read = Callable[[msgspec.Raw | None], Any]
+"""Makes params of their JSON the moment they come in. Raises `RpcError`."""
 
+
+class Route(NamedTuple):
+    """How one method's params are read, and what then: exactly one of the next three is set."""
+
+    read: Read
     plain: Plain | None = None
     awaited: Awaited | None = None
+    heeded: Heeded | None = None
+    lane: Callable[[Any], Hashable] | None = None
+    """A request cancels those before it that are in the same lane: nobody wants them any more."""
+
+
+Routes = Callable[[Mode], Mapping[str, Route]]
+"""The routes by method name, made once the framing of the peer is known."""
 
 
 class _Running:
     """One request in flight that has a task."""
 
-    __slots__ = ("ending", "scope", "token")
+    __slots__ = ("ending", "lane", "scope", "token")
 
-    def __init__(self, token: Token | None) -> None:
+    def __init__(self, token: Token | None, lane: Hashable) -> None:
         self.scope = anyio.CancelScope()
         self.token = token
+        self.lane = lane
         self.ending: ErrorKind = ErrorKind.CANCELLED
 
     def cancel(self, ending: ErrorKind) -> None:
@@ -89,13 +105,14 @@ class Dispatcher:
         self,
         connection: Connection,
         outlet: Outlet,
-        routes: Mapping[str, Route],
+        routes: Routes,
         limits: Limits,
         abandon: Callable[[], None],
     ) -> None:
         self._connection = connection
         self._outlet = outlet
-        self._routes = routes
+        self._make_routes = routes
+        self._routes: Mapping[str, Route] | None = None
         self._limits = limits
         self._abandon = abandon
         self._running: dict[Id, _Running] = {}
@@ -116,7 +133,7 @@ class Dispatcher:
 
     # What we ask of the peer
 
-    async def ask(self, method: str, params: msgspec.Struct, seconds: float) -> msgspec.Raw:
+    async def ask(self, method: str, params: object, seconds: float) -> msgspec.Raw:
         """The peer's answer to a request of ours.
 
         Raises `NoAnswer` where it is an error, takes longer than `seconds`, or can't come any
@@ -189,14 +206,22 @@ class Dispatcher:
             if request.method == "shutdown":
                 self._shut_down(request.id)
                 return
-            route, method = self._route(request.method)
-            params = decode_params(method, request.params)
+            route = self._route(request.method)
+            if route is None or route.heeded is not None:
+                name = f"{request.method[:80]!a}"
+                raise RpcError(ErrorKind.METHOD_NOT_FOUND, f"There is no method {name}.")
+            params = route.read(request.params)
             call = Call(anyio.current_time(), self._report)
             if route.plain is not None:
                 self._settle(request.id, route.plain(params, call))
                 return
             assert route.awaited is not None
-            running = _Running(getattr(params, "cancellation_token", None))
+            running = _Running(
+                getattr(params, "cancellation_token", None),
+                None if route.lane is None else route.lane(params),
+            )
+            if running.lane is not None:
+                self._clear(running.lane)
             self._running[request.id] = running
             self._idle.clear()
             self._tasks.start_soon(self._serve, request.id, running, route.awaited, params, call)
@@ -205,11 +230,17 @@ class Dispatcher:
         except Exception:
             self._fail(request.id, _fault(request.method))
 
-    def _route(self, name: str) -> tuple[Route, Method]:
-        route, method = self._routes.get(name), METHODS.get(name)
-        if route is None or method is None:
-            raise RpcError(ErrorKind.METHOD_NOT_FOUND, f"There is no method {name[:80]!a}.")
-        return route, method
+    def _route(self, name: str) -> Route | None:
+        if self._routes is None:
+            mode = self._connection.mode
+            assert mode is not None  # something was read
+            self._routes = self._make_routes(mode)
+        return self._routes.get(name)
+
+    def _clear(self, lane: Hashable) -> None:
+        for running in self._running.values():
+            if running.lane == lane:
+                running.cancel(ErrorKind.CANCELLED)
 
     async def _serve(
         self, id_: Id, running: _Running, handle: Awaited, params: object, call: Call
@@ -233,23 +264,27 @@ class Dispatcher:
         self._notice_quiet()
 
     def _heed(self, notification: Notification) -> None:
-        method = METHODS.get(notification.method)
-        if method is None:
-            return
+        name, params = notification.method, notification.params
         try:
-            params = decode_params(method, notification.params)
+            match name:
+                case "$/cancelRequest" | "$/cancel":
+                    self._cancel(decode_params(METHODS[name], params))
+                case "exit":
+                    self.stop(0 if self._connection.shutdown_received else 1)
+                case _ if (route := self._route(name)) is not None and route.heeded is not None:
+                    route.heeded(route.read(params), Call(anyio.current_time(), self._report))
         except RpcError:
             return  # a notification has no answer, not even a refusal
+        except Exception:
+            _fault(name)
+
+    def _cancel(self, params: msgspec.Struct) -> None:
         match params:
             case CancelRequestParams():
                 if running := self._running.get(params.id):
                     running.cancel(ErrorKind.CANCELLED)
             case CancelParams():
                 self._cancel_token(params.token)
-            case _ if method.name == "exit":
-                self.stop(0 if self._connection.shutdown_received else 1)
-            case _ if (route := self._routes.get(method.name)) and route.plain:
-                route.plain(params, Call(anyio.current_time(), self._report))
 
     def _cancel_token(self, token: Token) -> None:
         for running in self._running.values():
@@ -269,8 +304,12 @@ class Dispatcher:
             self._write(frame)
 
     def _report(self, progress: ProgressParams) -> None:
+        self.notify("$/progress", progress)
+
+    def notify(self, method: str, params: object) -> None:
+        """Tell the peer something, unless it has not taken what it was told before."""
         if self._outlet.queued <= self._limits.max_queued_output_bytes:
-            self._write(self._connection.notify("$/progress", progress))
+            self._write(self._connection.notify(method, params))
 
     def _write(self, frame: bytes) -> None:
         self._outlet.write(frame)

@@ -7,6 +7,7 @@ resolver's, who gets the answer is the dispatcher's. Source: the contract, secti
 import math
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -14,11 +15,11 @@ from msgspec import UNSET, Raw
 
 from sessionref_protocol import ecmascript, mention, types
 from sessionref_protocol.errors import ErrorKind, RpcError
-from sessionref_protocol.methods import METHODS
+from sessionref_protocol.methods import METHODS, decode_params
 
 from . import __version__, answers
 from .config import EVERYTHING, Config, Scope, Settings, Workspaces
-from .dispatcher import Call, Dispatcher, Route
+from .dispatcher import Awaited, Call, Dispatcher, Heeded, Plain, Read, Route
 from .host import WireHost
 from .reference import candidates, prestep, transcript
 from .reference.preview import Captured, read_captured
@@ -54,19 +55,26 @@ class Handlers:
         self._outlet = outlet
 
     def routes(self) -> dict[str, Route]:
-        """How each request is answered, by method name."""
+        """How each method is answered, by its name."""
+        awaited: dict[str, Awaited] = {
+            "initialize": self.initialize,
+            "preStep": self.pre_step,
+            "listCandidates": self.list_candidates,
+            "prepare": self.prepare,
+            "preview": self.preview,
+            "readSnapshot": self.read_snapshot,
+            "status": self.status,
+        }
+        plain: dict[str, Plain] = {
+            "describeTranscript": describe_transcript,
+            "parseText": parse_text,
+            "formatMention": format_mention,
+        }
+        heeded: dict[str, Heeded] = {"sessions/changed": self.sessions_changed}
         return {
-            "initialize": Route(awaited=self.initialize),
-            "preStep": Route(awaited=self.pre_step),
-            "listCandidates": Route(awaited=self.list_candidates),
-            "prepare": Route(awaited=self.prepare),
-            "preview": Route(awaited=self.preview),
-            "readSnapshot": Route(awaited=self.read_snapshot),
-            "describeTranscript": Route(plain=describe_transcript),
-            "parseText": Route(plain=parse_text),
-            "formatMention": Route(plain=format_mention),
-            "status": Route(awaited=self.status),
-            "sessions/changed": Route(plain=self.sessions_changed),
+            **{name: Route(_reader(name), awaited=handle) for name, handle in awaited.items()},
+            **{name: Route(_reader(name), plain=handle) for name, handle in plain.items()},
+            **{name: Route(_reader(name), heeded=handle) for name, handle in heeded.items()},
         }
 
     async def initialize(self, params: types.InitializeParams, _: Call) -> types.InitializeResult:
@@ -259,6 +267,10 @@ def format_mention(params: types.FormatMentionParams, _: Call) -> types.FormatMe
         mention=mention.format_mention(params.session_id, params.label),
         uri=mention.encode_uri(params.session_id),
     )
+
+
+def _reader(name: str) -> Read:
+    return partial(decode_params, METHODS[name])
 
 
 def _mentioned(text: str) -> Iterator[Reference]:

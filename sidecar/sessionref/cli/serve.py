@@ -45,7 +45,7 @@ async def _serve(settled: Config, inward: int, outward: int) -> None:
         in_flight_limit=limits.max_requests_in_flight,
     )
     outlet = stdio.Outlet(outward, broken=_abandon)
-    dispatcher = Dispatcher(connection, outlet, handlers.routes(), limits, _abandon)
+    dispatcher = Dispatcher(connection, outlet, lambda _: handlers.routes(), limits, _abandon)
     handlers.attach(dispatcher, outlet)
     stdio.on_signals(lambda: dispatcher.stop(0), lambda: dispatcher.stop(130))
     stdio.watch_parent(_abandon)
