@@ -31,7 +31,7 @@ class Scale(NamedTuple):
 
 
 FULL: Final = Scale(
-    sessions=1_000,
+    sessions=997,
     large=(20 * MB, 50 * MB, 100 * MB),
     counts=(100, 300, 1_000, 3_000, 10_000),
     sizes=(1 * MB, 3 * MB, 10 * MB, 30 * MB, 100 * MB),

@@ -119,7 +119,7 @@ def index(bench: Bench) -> Figures:
     made = bench.typical()
     taken, peaks = _indexed(bench, made)
     yield row(f"index, {_of(made)}, cold", taken, times(1.6))
-    yield from memory("– peak memory", peaks, least_memory(made.logs()))
+    yield from memory(peaks, least_memory(made.logs()))
 
 
 def prepare(bench: Bench) -> Figures:

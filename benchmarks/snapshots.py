@@ -21,6 +21,7 @@ from benchmarks.measure import (
 )
 from benchmarks.table import Row, Wanted, at_most, memory, row, times
 
+_PEAK_BYTES: Final = 64 * 2**20
 _WARM_SECONDS: Final = 0.005
 
 
@@ -44,7 +45,8 @@ class Snapshots:
     def rows(self, label: str, cold: Wanted) -> Iterator[Row]:
         """All that is to be told, `cold` is what is wanted of the first row."""
         yield row(f"prepare, {label}, cold", self.cold, cold)
-        yield from memory("– peak memory", self._peaks, least_memory(self._alone.logs()))
+        least = least_memory(self._alone.logs())
+        yield from memory(self._peaks, least, at_most(_PEAK_BYTES))
         scale, cache = self._bench.scale, self._bench.fresh()
         with Peer(floor.ECHO) as echo, Sidecar(self._alone.root, cache) as sidecar:
             result(sidecar.ask(self._line))

@@ -10,7 +10,6 @@ from benchmarks.measure import Pairs
 
 Unit = Literal["seconds", "bytes", "a second", "seconds a MB"]
 
-_PEAK_BYTES: Final = 64 * 2**20
 _MISSED: Final = " **missed**"
 
 
@@ -49,11 +48,11 @@ def row(
     return Row(figure, taken.median / of, taken.floor_median / of, taken.ratio, wanted, unit)
 
 
-def memory(figure: str, peaks: Sequence[int], least: int) -> Iterator[Row]:
+def memory(peaks: Sequence[int], least: int, wanted: Wanted | None = None) -> Iterator[Row]:
     """The row of peak memory, beside that of a process that only decompresses; if known."""
     if least:
         most = median(peaks)
-        yield Row(figure, most, least, most / least, at_most(_PEAK_BYTES), "bytes")
+        yield Row("– peak memory", most, least, most / least, wanted, "bytes")
 
 
 def at_most(bound: float) -> Wanted:
