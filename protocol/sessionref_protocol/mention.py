@@ -8,6 +8,7 @@ here knows of sessions or of the wire. Source of the rules: the contract, sectio
 
 import re
 from binascii import a2b_base64, b2a_base64
+from collections.abc import Iterator
 from typing import Final
 
 import msgspec
@@ -17,6 +18,7 @@ from .ecmascript import WHITE_SPACE_CLASS, decode, join_pairs, quote, utf16_leng
 
 __all__ = [
     "SCHEME",
+    "Hit",
     "MalformedMention",
     "Mention",
     "Parsed",
@@ -26,6 +28,7 @@ __all__ = [
     "parse",
     "printable",
     "quote_for_error",
+    "scan",
 ]
 
 SCHEME: Final = "dsh-session:"
@@ -59,6 +62,17 @@ class Parsed(msgspec.Struct, frozen=True):
 
     text: str
     references: tuple[Mention, ...]
+
+
+class Hit(msgspec.Struct, frozen=True):
+    """One mention, malformed or not. Offsets are indices in the text that was scanned."""
+
+    start: int
+    end: int
+    label: str | None
+    """None for a bare URI."""
+    session_id: str | None
+    """None where the URI does not decode."""
 
 
 class MalformedMention(Exception):  # noqa: N818 - the field's term
@@ -102,25 +116,33 @@ def parse(text: str) -> Parsed:
     """Finds every mention of `text`. Raises `MalformedMention` for the first that is malformed."""
     if SCHEME not in text:
         return Parsed(text, ())
-    hits = _Hits(text)
     pieces: list[str] = []
     references: list[Mention] = []
     at = units = 0
-    while (hit := hits.next(at)) is not None:
-        start, end, label, uri = hit
-        before = text[at:start]
-        mention = text[start:end]
+    for hit in scan(text):
+        before = text[at : hit.start]
+        mention = text[hit.start : hit.end]
         first = units + utf16_length(before)
         units = first + utf16_length(mention)
-        session_id = decode_uri(uri)
-        if session_id is None:
+        if hit.session_id is None:
             raise MalformedMention(mention, first, units)
-        shown = session_id if label is None else label
-        references.append(Mention(session_id, shown, first, units))
+        shown = hit.session_id if hit.label is None else hit.label
+        references.append(Mention(hit.session_id, shown, first, units))
         pieces += (before, "@", shown)
-        at = end
+        at = hit.end
     pieces.append(text[at:])
     return Parsed(join_pairs("".join(pieces)), tuple(references))
+
+
+def scan(text: str) -> Iterator[Hit]:
+    """Every mention of `text`, malformed ones included, in order of appearance."""
+    if SCHEME not in text:
+        return
+    hits = _Hits(text)
+    at = 0
+    while (found := hits.next(at)) is not None:
+        start, at, label, uri = found
+        yield Hit(start, at, label, decode_uri(uri))
 
 
 _Hit = tuple[int, int, str | None, str]
