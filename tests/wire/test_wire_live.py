@@ -302,6 +302,8 @@ class TestGenerations:
 
 
 TURN_END = {"type": "turn/end", "data": {"turn": 1}}
+DELTAS = {"turn": 1, "step": 1, "index": 0, "dt": [1], "texts": ["x", "y"]}
+PACKED = {"type": "text-chunks", "seq0": 9, "time0": 1, "data": DELTAS}
 
 
 class TestAHostThatContradictsItself:
@@ -335,10 +337,12 @@ class TestAHostThatContradictsItself:
     def test_a_second_page(self, host: Host, second: object) -> None:
         assert_host_failed(host.failure(host.read(LIVE, self.FIRST, second)))
 
-    def test_events_from_before_where_the_page_was_to_begin(self, host: Host) -> None:
+    @pytest.mark.parametrize("rows", [said("b", first=9), [PACKED]], ids=["message", "packed"])
+    def test_events_from_before_where_the_page_was_to_begin(
+        self, host: Host, rows: list[dict[str, Any]]
+    ) -> None:
         first = page(HEADER, said("a"), nextSeq=10)
-        back = page(HEADER, said("b", first=5))
-        assert_host_failed(host.failure(host.read(LIVE, first, back)))
+        assert_host_failed(host.failure(host.read(LIVE, first, page(HEADER, rows))))
 
     @pytest.mark.parametrize("seqs", [[1, 0], [0, 0], [0, 2, 1]])
     @pytest.mark.parametrize("row", [logs.user("x"), TURN_END], ids=["message", "end of a turn"])
