@@ -8,7 +8,6 @@ section 6 (`host/...`).
 
 import math
 from collections.abc import Awaitable, Collection, Mapping, Sequence
-from contextlib import suppress
 from typing import Final, Protocol
 
 import anyio
@@ -116,13 +115,15 @@ class LiveStore:
     async def summaries(self, entries: Collection[Entry]) -> Mapping[str, Summary]:
         """The titles; a session is only read where the host did not tell its title.
 
-        One that can't be read, or not in time, has none.
+        One that can't be read has none; one that does not come in time says that it may have one.
         """
-        summaries = {entry.header.id: Summary(entry.title) for entry in entries}
+        summaries = dict(self.known(entries))
 
         async def look_up(session_id: str) -> None:
-            with suppress(ReadError):
+            try:
                 summaries[session_id] = Summary.of(await self.read(session_id))
+            except ReadError:
+                summaries[session_id] = Summary()
 
         left = anyio.current_effective_deadline() - anyio.current_time()
         with anyio.move_on_after(min(_TITLE_SECONDS, left / 2)):
