@@ -53,6 +53,10 @@ class _Job:
         """In a thread: do the work, then call `came_back` on the event loop."""
         try:
             self._work(self.stop)
+        except ReadError as error:
+            # An expected answer. Its traceback would keep all that had been read until then.
+            error.__cause__ = error.__context__ = None
+            self.failure = error.with_traceback(None)
         except BaseException as error:
             self.failure = error
         try:
@@ -99,8 +103,12 @@ class Workers:
                 if not job.finished.is_set():
                     self._abandoned.add(job)
                 raise
-        if job.failure is not None:
-            raise job.failure
+        failure, job.failure = job.failure, None
+        if failure is not None:
+            try:
+                raise failure
+            finally:
+                del failure  # or the failure and this frame would keep each other
         return results[0]
 
     def _start(self, job: _Job) -> None:
