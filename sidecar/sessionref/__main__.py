@@ -13,6 +13,7 @@ _WITHOUT_VALUE: Final = frozenset(
         "--help",
         "--version",
         "--json",
+        "--stdio",
         "--salvage",
         "--omissions",
         "--no-archived",

@@ -22,9 +22,10 @@ from .config import EVERYTHING, Config, Scope, Settings, Workspaces
 from .dispatcher import Awaited, Call, Dispatcher, Heeded, Plain, Read, Route
 from .host import WireHost
 from .reference import candidates, prestep, transcript
+from .reference.glance import Glance
 from .reference.preview import Captured, read_captured
 from .reference.references import Reference, invalid_mention, read_references
-from .resolver import PlaceInSession, Resolver, Search
+from .resolver import Label, PlaceInSession, Resolver, Search
 from .sessions.corpus import Corpus
 from .sessions.live import LiveStore
 from .sessions.workers import Workers
@@ -98,6 +99,19 @@ class Handlers:
             limits=msgspec.convert(limits, types.Limits, from_attributes=True),
             roots=answers.roots(await self._resolver.roots()),
         )
+
+    async def glance(
+        self, agent: types.Agent, session_id: str, config: types.ConfigInput | None
+    ) -> Glance:
+        """What a person may see of a session. No method: editors ask for it."""
+        settings = self._settings_of(config)
+        return await self._resolver_for(agent, settings).glance(session_id, settings)
+
+    async def label(
+        self, agent: types.Agent, session_id: str, config: types.ConfigInput | None
+    ) -> Label:
+        """What to call a session. No method: editors ask for it."""
+        return await self._resolver_for(agent, self._settings_of(config)).label(session_id)
 
     def sessions_changed(self, params: types.SessionsChangedParams, _: Call) -> None:
         """Believe what the host says of its sessions, until it says something else."""

@@ -16,6 +16,7 @@ from sessionref_protocol.errors import ErrorKind, RpcError
 
 from .config import EVERYTHING, Scope, Settings
 from .reference import candidates, pages, prestep, snapshot
+from .reference.glance import Glance, glance
 from .reference.pages import Page
 from .reference.preview import Captured, Preview, preview
 from .reference.projection import project
@@ -80,6 +81,13 @@ class PageOfSession(msgspec.Struct, frozen=True):
 
     page: Page
     reading: Reading
+
+
+class Label(msgspec.Struct, frozen=True):
+    """What a session may be called by."""
+
+    title: str | None
+    cwd: str | None
 
 
 class Resolver:
@@ -198,6 +206,24 @@ class Resolver:
             )
 
         return await self._observe(place.session_id, settings, deadline, make)
+
+    async def glance(self, session_id: str, settings: Settings) -> Glance:
+        """What a person may see of a session before referring to it. Raises `RpcError`."""
+        return await self._observe(
+            session_id,
+            settings,
+            math.inf,
+            lambda reading: glance(reading, settings.reference_bytes),
+        )
+
+    async def label(self, session_id: str) -> Label:
+        """What to call a session, from what a listing tells of it. Raises `RpcError`."""
+        try:
+            entry = await self._store.entry(session_id)
+            summaries = await self._store.summaries([entry])
+        except ReadError as error:
+            raise _unread(session_id, error) from None
+        return Label(summaries.get(session_id, Summary()).title, entry.header.cwd)
 
     async def find(
         self,

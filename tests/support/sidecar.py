@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 PROGRAM = Path(sys.executable).with_name("sessionref")
 TIMEOUT = 20.0
@@ -67,7 +67,9 @@ class Sidecar:
         env: Mapping[str, str] | None = None,
         drain: bool = True,
         command: Sequence[str] | None = None,
+        framing: Literal["line", "content-length"] = "line",
     ) -> None:
+        self._framing = framing
         self._home = tempfile.TemporaryDirectory(prefix="sidecar-home-")
         flags = [flag for root in roots for flag in ("--root", str(root))]
         self.process = subprocess.Popen(
@@ -111,18 +113,33 @@ class Sidecar:
         rest = bytearray()
         while chunk := os.read(self._stdout.fileno(), 1 << 16):
             rest += chunk
-            if b"\n" not in chunk:
+            if self._framing == "line" and b"\n" not in chunk:
                 continue
-            *lines, rest = rest.split(b"\n")
+            lines, rest = self._take_apart(rest)
             with self._news:
                 for line in lines:
                     self._hear(bytes(line))
                 self._news.notify_all()
         with self._news:
             if rest:
-                self._fault = f"the last line has no line feed: {bytes(rest[:200])!r}"
+                self._fault = f"the last frame has no end: {bytes(rest[:200])!r}"
             self._ended = True
             self._news.notify_all()
+
+    def _take_apart(self, received: bytearray) -> tuple[list[bytearray], bytearray]:
+        """The payloads of whole frames, and what is left."""
+        if self._framing == "line":
+            *lines, rest = received.split(b"\n")
+            return lines, rest
+        payloads = []
+        while (end := received.find(b"\r\n\r\n")) >= 0:
+            name, _, length = received[:end].partition(b": ")
+            stop = end + 4 + int(length) if name == b"Content-Length" else -1
+            if not end < stop <= len(received):
+                break
+            payloads.append(received[end + 4 : stop])
+            received = received[stop:]
+        return payloads, received
 
     def _hear(self, line: bytes) -> None:
         try:
@@ -157,8 +174,15 @@ class Sidecar:
             left = left[os.write(descriptor, left) :]
 
     def send(self, value: object) -> None:
-        """Write one JSON value as a line."""
-        self.send_raw(encode(value))
+        """Write one JSON value as a frame."""
+        self.send_raw(self.frame(value))
+
+    def frame(self, value: object) -> bytes:
+        """The bytes of one JSON value."""
+        line = encode(value)
+        if self._framing == "line":
+            return line
+        return b"Content-Length: %d\r\n\r\n%b" % (len(line) - 1, line[:-1])
 
     def notify(self, method: str, params: object = ABSENT) -> None:
         rest = {} if params is ABSENT else {"params": params}

@@ -12,6 +12,7 @@ from typing import Final
 
 from msgspec import UNSET
 
+from sessionref.wording import age_in_words
 from sessionref_protocol import ecmascript, types
 
 from .options import config, shell_parser, whole_number
@@ -23,15 +24,6 @@ _COLUMNS: Final = (
     Column("workspace", whole=False),
     Column("begun", whole=True),
     Column("id", whole=True),
-)
-
-_UNITS: Final = (
-    ("year", 365 * 86_400),
-    ("month", 30 * 86_400),
-    ("week", 7 * 86_400),
-    ("day", 86_400),
-    ("hour", 3_600),
-    ("minute", 60),
 )
 
 
@@ -81,12 +73,3 @@ def _rows(candidates: Sequence[types.Candidate]) -> Iterator[Sequence[str]]:
         where = "" if each.display.cwd is None else each.display.cwd
         age = age_in_words(now - each.created_at / 1000)
         yield each.display_title, where, age, each.session_id
-
-
-def age_in_words(seconds: float) -> str:
-    """How long ago something was, as people say it: the largest unit that fits, rounded down."""
-    for unit, length in _UNITS:
-        number = int(seconds // length)
-        if number > 0:
-            return f"{number} {unit}{'' if number == 1 else 's'} ago"
-    return "just now" if seconds >= 0 else "in the future"

@@ -70,6 +70,13 @@ def parser(command: str = "") -> argparse.ArgumentParser:
         "else ~/.dsh/sessions)",
     )
     made.add_argument("--framing", choices=get_args(FramingMode), help="default: auto")
+    made.add_argument(
+        "--stdio",
+        dest="framing",
+        action="store_const",
+        const="content-length",
+        help="as editors say it: --framing content-length",
+    )
     made.add_argument("--policy", choices=get_args(PolicyName), help="default: native")
     made.add_argument("--max-references", metavar="N", help="sources a message, 1 to 3")
     made.add_argument("--max-reference-bytes", metavar="N", help="bytes a source (65536)")

@@ -6,7 +6,7 @@ Adds to the parts that every command shares what only a peer needs: dispatcher, 
 import asyncio
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -14,10 +14,11 @@ import anyio
 
 from sessionref import stdio
 from sessionref.config import Config
-from sessionref.dispatcher import Dispatcher
+from sessionref.dispatcher import Dispatcher, Route
 from sessionref.sessions.workers import Stop, Workers
 from sessionref_protocol.connection import Connection
 from sessionref_protocol.display import printable
+from sessionref_protocol.framing import Mode
 
 from .options import config, parser
 from .wiring import flush_log, start_log, wire
@@ -45,13 +46,26 @@ async def _serve(settled: Config, inward: int, outward: int) -> None:
         in_flight_limit=limits.max_requests_in_flight,
     )
     outlet = stdio.Outlet(outward, broken=_abandon)
-    dispatcher = Dispatcher(connection, outlet, lambda _: handlers.routes(), limits, _abandon)
+    ends: list[Callable[[], None]] = []
+
+    def routes(mode: Mode) -> Mapping[str, Route]:
+        if mode == "line":
+            return handlers.routes()
+        from sessionref.lsp.server import LanguageServer  # costs more than all the rest
+
+        server = LanguageServer(handlers, dispatcher, limits)
+        ends.append(server.close)
+        return server.routes()
+
+    dispatcher = Dispatcher(connection, outlet, routes, limits, _abandon)
     handlers.attach(dispatcher, outlet)
     stdio.on_signals(lambda: dispatcher.stop(0), lambda: dispatcher.stop(130))
     stdio.watch_parent(_abandon)
     stdio.Inlet(inward, dispatcher.receive, dispatcher.receive_end).open()
 
     async def finish(code: int) -> None:
+        for end in ends:
+            end()
         await flush_log(log)
         stdio.leave(code)
 

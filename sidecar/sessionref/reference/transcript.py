@@ -11,6 +11,7 @@ from typing import Final, Literal
 import msgspec
 from msgspec import Raw
 
+from sessionref.wording import size_in_words
 from sessionref_protocol.display import excerpt
 
 from .message import DirectMessage, direct_message
@@ -21,8 +22,6 @@ Placement = Literal["after", "before"]
 
 _LABEL_UNITS: Final = 80
 """How much of a label a line shows, in UTF-16 code units."""
-
-_SIZES: Final = ("KB", "MB", "GB")
 
 
 class Described(msgspec.Struct, frozen=True, kw_only=True):
@@ -135,16 +134,4 @@ def _kept(stats: Stats) -> str:
     if stats.omitted_messages:
         number = f"{stats.retained_messages} of {number}"
     kept = f"{number} message{'' if stats.original_messages == 1 else 's'}"
-    return f"{kept}, {_size(stats.omitted_bytes)} omitted" if stats.omitted_bytes else kept
-
-
-def _size(size: int) -> str:
-    """A number of bytes as people say it: 1 KB is 1000 bytes."""
-    if size < 1000:
-        return f"{size} byte{'' if size == 1 else 's'}"
-    number = float(size)
-    for unit in _SIZES:
-        number /= 1000
-        if number < 999.95 or unit == _SIZES[-1]:
-            break
-    return f"{number:.1f} {unit}"
+    return f"{kept}, {size_in_words(stats.omitted_bytes)} omitted" if stats.omitted_bytes else kept

@@ -1,0 +1,139 @@
+"""The commands that an editor can have run: expand, copy a reference, preview.
+
+What an editor can do with the outcome decides how it gets it: an edit is applied, a preview shown,
+where it can be asked for that; else the command's result is the edit, or the text. Source: issue
+"`@` completion in every editor", 4.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Sequence
+from typing import Final
+
+import anyio
+from lsprotocol import types as lsp
+from pygls.uris import from_fs_path
+
+from sessionref.dispatcher import Call, NoAnswer
+from sessionref_protocol import ecmascript
+from sessionref_protocol.errors import ErrorKind, RpcError
+from sessionref_protocol.mention import Hit, format_mention
+
+from . import actions, shapes
+from .desk import Desk
+from .mentions import mentions_of
+
+_ANSWER_SECONDS: Final = 60.0
+"""How long an editor may think about an edit; it may ask its user."""
+
+
+class Commands:
+    """For one editor. Previews that it shows are files, which last as long as the conversation."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._folder: str | None = None
+        self._shown = 0
+
+    def close(self) -> None:
+        """Remove what was shown."""
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    async def execute(self, params: lsp.ExecuteCommandParams) -> object:
+        """Run one command."""
+        match params.command:
+            case actions.EXPAND:
+                return await self._expand(_text(params.arguments, "uri"))
+            case actions.COPY:
+                session_id = _text(params.arguments, "sessionId")
+                return await self._copy(session_id, _uri(params.arguments))
+            case actions.PREVIEW:
+                session_id = _text(params.arguments, "sessionId")
+                return await self._preview(session_id, _uri(params.arguments))
+            case name:
+                raise RpcError(
+                    ErrorKind.INVALID_PARAMS, f"There is no command {name[:80]!a}.", field="command"
+                )
+
+    async def _expand(self, uri: str) -> object:
+        document = self._desk.documents.open_document(uri)
+        if document is None:
+            raise RpcError(ErrorKind.INVALID_PARAMS, "The document is not open.", field="arguments")
+        hits = mentions_of(document)
+        for hit in hits:
+            if hit.session_id is None:
+                raise RpcError(ErrorKind.INVALID_REFERENCE, "A mention is malformed.")
+        version = document.version
+        context = await self._desk.context(uri, hits, _call())
+        if context is None:
+            self._desk.tell(lsp.MessageType.Info, "The message refers to no session.")
+            return None
+        if document.version != version:
+            raise RpcError(ErrorKind.CANCELLED, "The document has changed since.")
+        client = self._desk.client
+        edit = actions.changed(
+            document, [actions.expansion(document, context)], versioned=client.versioned_edits
+        )
+        if not client.apply_edit:
+            return edit
+        params = lsp.ApplyWorkspaceEditParams(edit, label="Expand session references")
+        applied = await self._ask("workspace/applyEdit", params)
+        if not (isinstance(applied, dict) and applied.get("applied") is True):
+            self._desk.tell(lsp.MessageType.Warning, "The editor did not take the snapshot.")
+        return None
+
+    async def _copy(self, session_id: str, uri: str) -> str:
+        desk = self._desk
+        label = await desk.handlers.label(desk.agent(uri), session_id, desk.settings.config)
+        base = os.path.basename((label.cwd or "").rstrip("/\\"))
+        return format_mention(session_id, label.title or base or session_id)
+
+    async def _preview(self, session_id: str, uri: str) -> str | None:
+        hit = Hit(0, 0, None, session_id)
+        context = await self._desk.context(uri, [hit], _call())
+        if context is None or not self._desk.client.show_document:
+            return context
+        shown = await anyio.to_thread.run_sync(self._write, context)
+        params = lsp.ShowDocumentParams(uri=from_fs_path(shown) or "", take_focus=True)
+        await self._ask("window/showDocument", params)
+        return None
+
+    def _write(self, text: str) -> str:
+        """A file for the editor to show; plain text, so that nothing in it is rendered."""
+        if self._folder is None:
+            self._folder = tempfile.mkdtemp(prefix="sessionref-")
+        self._shown += 1
+        path = os.path.join(self._folder, f"snapshot-{self._shown}.txt")
+        with open(path, "wb") as file:
+            file.write(ecmascript.to_utf8(text))
+        return path
+
+    async def _ask(self, method: str, params: object) -> object:
+        plain = shapes.plain(params)
+        try:
+            answer = await self._desk.dispatcher.ask(method, plain, _ANSWER_SECONDS)
+        except NoAnswer:
+            return None
+        return ecmascript.decode_any(answer)
+
+
+def _call() -> Call:
+    return Call(anyio.current_time(), lambda _: None)
+
+
+def _text(arguments: Sequence[object] | None, name: str) -> str:
+    """The first argument: the text itself, or an object that has it by this name."""
+    first = arguments[0] if arguments else None
+    value = first.get(name) if isinstance(first, dict) else first
+    if not isinstance(value, str):
+        raise RpcError(ErrorKind.INVALID_PARAMS, f"`{name}` is missing.", field="arguments")
+    return value
+
+
+def _uri(arguments: Sequence[object] | None) -> str:
+    """The document that a command is about; an empty text where it is about none."""
+    first = arguments[0] if arguments else None
+    uri = first.get("uri") if isinstance(first, dict) else None
+    return uri if isinstance(uri, str) else ""

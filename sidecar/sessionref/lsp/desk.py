@@ -1,0 +1,136 @@
+"""What one editor has before it: its documents, its settings, and whom to ask of sessions.
+
+The questions that several features share, each asked of the handlers as a host would ask it: in
+the document's workspace, for the session that the settings name, within the settings' bounds.
+Knows no method of the protocol but the two that tell people something.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from lsprotocol import types as lsp
+from pygls.uris import to_fs_path
+
+from sessionref.dispatcher import Call, Dispatcher
+from sessionref.handlers import Handlers
+from sessionref.reference.glance import Glance
+from sessionref_protocol import types
+from sessionref_protocol.errors import RpcError
+from sessionref_protocol.mention import Hit
+
+from . import shapes
+from .documents import Documents
+from .mentions import references
+from .settings import Settings, read_settings
+
+
+class Desk:
+    """Of the editor at the other end of a dispatcher. Before `meet` it holds nothing."""
+
+    def __init__(self, handlers: Handlers, dispatcher: Dispatcher) -> None:
+        self.handlers: Final = handlers
+        self.dispatcher: Final = dispatcher
+        self.client = shapes.Client()
+        self.settings = Settings()
+        self.documents = Documents(None, (), self.client.encoding)
+        self._told: set[tuple[str, str]] = set()
+
+    def meet(self, client: shapes.Client) -> None:
+        """The editor introduces itself."""
+        self.client = client
+        self.documents = Documents(client.root_uri, client.folders, client.encoding)
+        self.configure({})
+
+    def configure(self, changed: object) -> None:
+        """Take over settings; those that are not named stay as the editor started us with."""
+        given = self.client.options
+        if isinstance(changed, dict) and (given is None or isinstance(given, dict)):
+            given = {**(given or {}), **changed}
+        self.settings, problems = read_settings(given)
+        for problem in problems:
+            self.tell_once(f"sessionref ignores the setting `{problem.name}`: {problem.words}.")
+
+    def tell_once(self, message: str) -> None:
+        """Warn the user of something that will not change by itself."""
+        if ("warning", message) not in self._told:
+            self._told.add(("warning", message))
+            self.tell(lsp.MessageType.Warning, message)
+
+    def tell(self, kind: lsp.MessageType, message: str) -> None:
+        """Show the user a message."""
+        params = lsp.ShowMessageParams(type=kind, message=message)
+        self.dispatcher.notify("window/showMessage", shapes.plain(params))
+
+    def agent(self, uri: str) -> types.Agent:
+        """Who asks: the session of the settings, or nobody's; in the document's workspace."""
+        return types.Agent(id=self.settings.agent_id or "", cwd=self.folder(uri))
+
+    def folder(self, uri: str) -> str | None:
+        """The innermost workspace folder that the document is in, else the first one."""
+        roots = [folder.uri for folder in self.documents.folders.values()]
+        paths = [path for path in map(_path, roots or [self.documents.root_uri]) if path]
+        own = _path(uri) or ""
+        around = [path for path in paths if own == path or own.startswith(path + "/")]
+        return max(around, key=len) if around else next(iter(paths), None)
+
+    async def candidates(self, uri: str, query: str, call: Call) -> Sequence[types.Candidate]:
+        """The sessions that a query in a document may mean, best first."""
+        settings = self.settings
+        found = await self.handlers.list_candidates(
+            types.ListCandidatesParams(
+                agent=self.agent(uri),
+                query=query,
+                include=types.Include(subagents=settings.subagents, archived=settings.archived),
+                workspace=settings.workspace,
+                affinity="resolved",
+                config=settings.config,
+            ),
+            call,
+        )
+        return found.candidates
+
+    async def glance(self, uri: str, session_id: str) -> Glance | RpcError:
+        """What is to be seen of a session, or why nothing is."""
+        try:
+            return await self.handlers.glance(self.agent(uri), session_id, self.settings.config)
+        except RpcError as error:
+            return error
+
+    async def new_title(self, uri: str, hit: Hit) -> str | None:
+        """What a mention would be called today; None where it is called so, or nobody knows."""
+        if hit.session_id is None:
+            return None
+        agent, config = self.agent(uri), self.settings.config
+        try:
+            label = await self.handlers.label(agent, hit.session_id, config)
+        except RpcError:
+            return None
+        today = hit.session_id if label.title is None else label.title
+        return None if today == (hit.session_id if hit.label is None else hit.label) else today
+
+    async def preview(self, uri: str, hits: Sequence[Hit], call: Call) -> types.PreviewResult:
+        """What would become of mentions."""
+        params = types.PreviewParams(
+            agent=self.agent(uri), references=references(hits), config=self.settings.config
+        )
+        return await self.handlers.preview(params, call)
+
+    async def context(self, uri: str, hits: Sequence[Hit], call: Call) -> str | None:
+        """The text of the context that mentions make; None where there are none."""
+        params = types.PrepareParams(
+            agent=self.agent(uri),
+            content=shapes.EMPTY_LIST,
+            references=references(hits),
+            config=self.settings.config,
+        )
+        prepared = await self.handlers.prepare(params, call)
+        return shapes.text_of(prepared.additional_context)
+
+
+def _path(uri: str | None) -> str | None:
+    """The folder or file of a URI, without a slash at its end; None where it means none."""
+    try:
+        path = to_fs_path(uri or "")
+    except ValueError:
+        return None
+    return path.rstrip("/") or path if path else None

@@ -1,0 +1,299 @@
+"""The language server's methods, as routes beside the host's own.
+
+Holds what the editor said of itself, its documents and its settings; what is asked of sessions goes
+to the handlers, as any host's questions do. Params are read, and the document is looked at, the
+moment a request comes in: what is answered later is about the text as it was then, or not at all.
+Source: issue "`@` completion in every editor"; the language server protocol 3.17.
+"""
+
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, TypeVar
+
+import anyio
+import msgspec
+from lsprotocol import types as lsp
+from msgspec import Raw
+
+from sessionref import __version__
+from sessionref.config import Limits
+from sessionref.dispatcher import Awaited, Call, Dispatcher, Route
+from sessionref.handlers import Handlers
+from sessionref_protocol import types
+from sessionref_protocol.errors import ErrorKind, RpcError
+
+from . import actions, markdown, preview, shapes
+from .commands import Commands
+from .completion import Menu, Spot, completions, session_item
+from .desk import Desk
+from .documents import Document
+from .mentions import mention_at, mentions_in, mentions_of
+from .settings import SECTION
+from .trigger import typed_before
+from .watch import Watch
+
+P = TypeVar("P")
+
+_PREFIX: Final = "sessionReference/"
+_OURS: Final = (
+    "preStep",
+    "listCandidates",
+    "prepare",
+    "parseText",
+    "formatMention",
+    "preview",
+    "readSnapshot",
+    "describeTranscript",
+    "status",
+)
+_PICKS: Final = 3
+"""How many other sessions a mention that is at fault is offered."""
+
+
+class LanguageServer:
+    """One editor."""
+
+    def __init__(self, handlers: Handlers, dispatcher: Dispatcher, limits: Limits) -> None:
+        self._handlers = handlers
+        self._limits = limits
+        self._desk = Desk(handlers, dispatcher)
+        self._watch = Watch(self._desk)
+        self._commands = Commands(self._desk)
+
+    def close(self) -> None:
+        """The conversation is over."""
+        self._commands.close()
+
+    def routes(self) -> Mapping[str, Route]:
+        """How each method is answered: an editor's, and a host's in the same frames."""
+        ours = self._handlers.routes()
+        del ours["initialize"]
+        return {
+            **ours,
+            **{_PREFIX + name: ours[name] for name in _OURS},
+            "initialize": Route(shapes.read_client, plain=self._initialize),
+            "initialized": _heeded(lsp.InitializedParams, lambda _: None),
+            "textDocument/didOpen": _heeded(lsp.DidOpenTextDocumentParams, self._opened),
+            "textDocument/didChange": _heeded(lsp.DidChangeTextDocumentParams, self._changed),
+            "textDocument/didClose": _heeded(lsp.DidCloseTextDocumentParams, self._closed),
+            "workspace/didChangeConfiguration": _heeded(
+                lsp.DidChangeConfigurationParams, self._configured
+            ),
+            "workspace/didChangeWorkspaceFolders": _heeded(
+                lsp.DidChangeWorkspaceFoldersParams, self._moved
+            ),
+            "textDocument/completion": Route(
+                self._spot, awaited=_answered(self._complete), lane=_lane
+            ),
+            "completionItem/resolve": _awaited(lsp.CompletionItem, self._resolve),
+            "textDocument/hover": _awaited(lsp.HoverParams, self._hover),
+            "textDocument/inlayHint": _awaited(lsp.InlayHintParams, self._hints),
+            "textDocument/codeAction": _awaited(lsp.CodeActionParams, self._actions),
+            "workspace/executeCommand": _awaited(lsp.ExecuteCommandParams, self._commands.execute),
+        }
+
+    # Life
+
+    def _initialize(self, client: shapes.Client, _: Call) -> Raw | None:
+        self._desk.meet(client)
+        capabilities = lsp.ServerCapabilities(
+            position_encoding=client.encoding,
+            text_document_sync=lsp.TextDocumentSyncOptions(
+                open_close=True, change=lsp.TextDocumentSyncKind.Incremental
+            ),
+            completion_provider=lsp.CompletionOptions(
+                trigger_characters=["@", "/"] if self._desk.settings.files else ["@"],
+                resolve_provider=True,
+                completion_item=lsp.ServerCompletionItemOptions(label_details_support=True),
+            ),
+            hover_provider=True,
+            inlay_hint_provider=True,
+            code_action_provider=lsp.CodeActionOptions(
+                code_action_kinds=[
+                    lsp.CodeActionKind.QuickFix,
+                    lsp.CodeActionKind.RefactorRewrite,
+                ]
+            ),
+            execute_command_provider=lsp.ExecuteCommandOptions(commands=list(actions.COMMANDS)),
+            workspace=lsp.WorkspaceOptions(
+                workspace_folders=lsp.WorkspaceFoldersServerCapabilities(
+                    supported=True, change_notifications=True
+                )
+            ),
+            experimental={
+                "sessionReference": {
+                    "protocolVersion": types.PROTOCOL_VERSION,
+                    "methods": [_PREFIX + name for name in _OURS],
+                    "limits": msgspec.to_builtins(
+                        msgspec.convert(self._limits, types.Limits, from_attributes=True)
+                    ),
+                }
+            },
+        )
+        info = lsp.ServerInfo("sessionref", __version__)
+        return shapes.answer(lsp.InitializeResult(capabilities, info))
+
+    def _configured(self, params: lsp.DidChangeConfigurationParams) -> None:
+        given = params.settings
+        if isinstance(given, dict):
+            self._desk.configure(given.get(SECTION, given))
+        self._watch.look_at_all()
+
+    # Documents
+
+    def _opened(self, params: lsp.DidOpenTextDocumentParams) -> None:
+        self._desk.documents.put_text_document(params.text_document)
+        self._watch.look_at(params.text_document.uri)
+
+    def _changed(self, params: lsp.DidChangeTextDocumentParams) -> None:
+        identifier = params.text_document
+        document = self._desk.documents.open_document(identifier.uri)
+        if document is None:
+            return
+        for change in params.content_changes:
+            document.apply_change(change)
+        document.version = identifier.version
+        self._watch.look_at(identifier.uri)
+
+    def _closed(self, params: lsp.DidCloseTextDocumentParams) -> None:
+        self._desk.documents.remove_text_document(params.text_document.uri)
+        self._watch.forget(params.text_document.uri)
+
+    def _moved(self, params: lsp.DidChangeWorkspaceFoldersParams) -> None:
+        for folder in params.event.removed:
+            self._desk.documents.remove_folder(folder.uri)
+        for folder in params.event.added:
+            self._desk.documents.add_folder(folder)
+
+    # Completion
+
+    def _spot(self, params: Raw | None) -> Spot:
+        """Where a completion is asked for, in the text as it is now."""
+        asked = shapes.read(lsp.CompletionParams, params)
+        uri = asked.text_document.uri
+        document = self._desk.documents.open_document(uri)
+        if document is None:
+            return Spot(uri=uri, version=None, line="", index=0, number=0)
+        number, index = document.place(asked.position)
+        line = document.line(number)
+        return Spot(uri=uri, version=document.version, line=line, index=index, number=number)
+
+    async def _complete(self, spot: Spot, call: Call) -> lsp.CompletionList:
+        typed = typed_before(spot.line, spot.index)
+        if typed is None:
+            return lsp.CompletionList(is_incomplete=False, items=[])
+        count = self._desk.documents.units.count
+        menu = Menu(
+            uri=spot.uri,
+            replaced=lsp.Range(
+                lsp.Position(spot.number, count(spot.line[: typed.at])),
+                lsp.Position(spot.number, count(spot.line[: spot.index])),
+            ),
+            typed=spot.line[typed.at : spot.index],
+        )
+        found = await self._desk.candidates(spot.uri, typed.query, call)
+        document = self._desk.documents.open_document(spot.uri)
+        if document is None or document.version != spot.version:
+            raise RpcError(ErrorKind.CANCELLED, "The document has changed since.")
+        now = time.time()
+        label_details = self._desk.client.label_details
+        return completions(
+            [session_item(each, menu, now, label_details=label_details) for each in found],
+            is_incomplete=True,
+        )
+
+    async def _resolve(self, item: lsp.CompletionItem) -> lsp.CompletionItem:
+        if isinstance(item.data, dict) and isinstance(item.data.get("sessionId"), str):
+            uri = item.data.get("uri")
+            glanced = await self._desk.glance(str(uri), item.data["sessionId"])
+            item.documentation = preview.content(
+                glanced, time.time(), as_markdown=self._desk.client.markdown
+            )
+        return item
+
+    # Reading what is there
+
+    async def _hover(self, params: lsp.HoverParams) -> lsp.Hover | None:
+        document = self._desk.documents.open_document(params.text_document.uri)
+        hit = None if document is None else mention_at(document, params.position)
+        if document is None or hit is None or hit.session_id is None:
+            return None
+        range_ = document.range(hit.start, hit.end)
+        glanced = await self._desk.glance(document.uri, hit.session_id)
+        as_markdown = self._desk.client.markdown_hover
+        content = preview.content(glanced, time.time(), as_markdown=as_markdown)
+        return lsp.Hover(content, range_)
+
+    async def _hints(self, params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
+        document = self._desk.documents.open_document(params.text_document.uri)
+        hits = [] if document is None else mentions_in(document, params.range)
+        assert document is not None or not hits
+        places = [(hit, document.position(hit.end)) for hit in hits] if document else []
+        hints = []
+        for hit, position in places:
+            title = await self._desk.new_title(params.text_document.uri, hit)
+            if title is not None:
+                shown = markdown.shortened(title, 80)
+                hints.append(lsp.InlayHint(position, f"now: {shown}", padding_left=True))
+        return hints
+
+    async def _actions(self, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
+        document = self._desk.documents.open_document(params.text_document.uri)
+        if document is None or not mentions_of(document):
+            return []
+        version = document.version
+        judged = {each.hit: each for each in await self._watch.judge(document)}
+        made = actions.Actions(document, versioned=self._desk.client.versioned_edits)
+        offered: list[lsp.CodeAction] = []
+        for hit in mentions_in(document, params.range):
+            title = await self._desk.new_title(document.uri, hit)
+            if title is not None and hit.session_id is not None:
+                offered.append(made.refresh(hit, hit.session_id, title))
+            if hit in judged:
+                others = await self._others(document, hit.label or "")
+                offered += [made.remove(judged[hit]), *made.pick_again(judged[hit], others)]
+            elif hit.session_id is not None:
+                offered.append(made.preview(hit.session_id))
+        if document.version != version:
+            raise RpcError(ErrorKind.CANCELLED, "The document has changed since.")
+        wanted = params.context.only
+        return [
+            each
+            for each in (*offered, made.expand())
+            if not wanted or any(_is_kind(each.kind or "", kind) for kind in wanted)
+        ]
+
+    async def _others(self, document: Document, label: str) -> list[types.Candidate]:
+        """Other sessions for a mention that is at fault: of a like label, or else the best."""
+        call = Call(anyio.current_time(), lambda _: None)
+        alike = await self._desk.candidates(document.uri, label, call)
+        mentioned = {hit.session_id for hit in mentions_of(document)}
+        found = alike or await self._desk.candidates(document.uri, "", call)
+        return [each for each in found if each.session_id not in mentioned][:_PICKS]
+
+
+def _lane(spot: Spot) -> tuple[str, str]:
+    """A later completion in the same document makes one before it pointless."""
+    return "completion", spot.uri
+
+
+def _is_kind(kind: str, wanted: str) -> bool:
+    return not wanted or kind == wanted or kind.startswith(wanted + ".")
+
+
+def _heeded(kind: type[P], heed: Callable[[P], None]) -> Route:
+    return Route(lambda params: shapes.read(kind, params), heeded=lambda given, _: heed(given))
+
+
+def _awaited(kind: type[P], handle: Callable[[P], Awaitable[object]]) -> Route:
+    async def answer(params: Any, _: Call) -> object:
+        return await handle(params)
+
+    return Route(lambda params: shapes.read(kind, params), awaited=_answered(answer))
+
+
+def _answered(handle: Callable[[Any, Call], Awaitable[object]]) -> Awaited:
+    async def answer(params: Any, call: Call) -> Raw | None:
+        return shapes.answer(await handle(params, call))
+
+    return answer
