@@ -236,27 +236,32 @@ class Resolver:
         Raises `RpcError` where the deadline passes.
         """
         with anyio.CancelScope(deadline=deadline):
-            left = deadline - anyio.current_time()
-            listing = await self._store.list(patience=min(_PATIENCE_SECONDS, left / 2))
-            return await self._choose(listing, search, report)
+            now = anyio.current_time()
+            patience = min(_PATIENCE_SECONDS, (deadline - now) / 2)
+            listing = await self._store.list(patience=patience)
+            found = await self._choose(listing, search, now + patience, report)
+            if anyio.current_time() < deadline:
+                return found
         raise _late()
 
-    async def _choose(self, listing: Listing, search: Search, report: Report | None) -> Found:
+    async def _choose(
+        self, listing: Listing, search: Search, until: float, report: Report | None
+    ) -> Found:
         is_same = await self._workspace_test(listing, search)
         entries = candidates.ranked(
             candidates.offered(listing.entries, search.agent_id, search.filter, is_same), is_same
         )
         if not search.query:
             chosen, total = entries[: search.limit], len(entries)
-            summaries = await self._summaries(chosen, report)
+            summaries = await self._summaries(chosen, until, report)
         else:
-            summaries = await self._summaries(entries, report)
+            summaries = await self._summaries(entries, until, report)
             entries = candidates.matching(entries, search.query, summaries)
             chosen, total = entries[: search.limit], len(entries)
         return Found(
             [candidates.candidate(entry, summaries[entry.header.id], is_same) for entry in chosen],
             total,
-            listing.is_complete,
+            listing.is_complete and all(summary.is_known for summary in summaries.values()),
         )
 
     async def _workspace_test(self, listing: Listing, search: Search) -> candidates.SameWorkspace:
@@ -283,14 +288,21 @@ class Resolver:
         return await self._workers.run(resolve)
 
     async def _summaries(
-        self, entries: Sequence[Entry], report: Report | None
+        self, entries: Sequence[Entry], until: float, report: Report | None
     ) -> dict[str, Summary]:
-        """The summaries, asked for in steps where somebody wants to see progress."""
+        """The summaries, asked for in steps where somebody wants to see progress.
+
+        After `until`, a time of the event loop's clock, with what is known by then.
+        """
         total = len(entries)
         step = max(1, total if report is None else _SUMMARIES_A_STEP)
         summaries: dict[str, Summary] = {}
         for start in range(0, total, step):
-            summaries.update(await self._store.summaries(entries[start : start + step]))
+            some = entries[start : start + step]
+            with anyio.CancelScope(deadline=until) as waiting:
+                summaries.update(await self._store.summaries(some))
+            if waiting.cancelled_caught:
+                summaries.update(self._store.known(some))
             if report is not None:
                 report(min(start + step, total), total)
         return summaries

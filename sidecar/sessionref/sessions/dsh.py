@@ -1,33 +1,81 @@
-"""A DSH session root on disk as a store: `Root`, off the event loop."""
+"""A DSH session root on disk as a store: what is known of it, kept true off the event loop.
 
+A listing is that of a walk through the root, which may be a moment old; what logs come to is found
+out behind it, see `digests`. A read asks the disk which file it is about, and reads no more of it
+than is new, see `readings`. Source: issue "instant at ten thousand sessions".
+"""
+
+import asyncio
 import math
+import time
 from collections.abc import Collection, Mapping
+from typing import Final
 
 import anyio
+import msgspec
 
 from sessionref.config import LIMITS, Limits
-from sessionref.sessions.model import Entry, Listing, ReadError, Reading, RootState, Summary
+from sessionref.sessions.digests import Digests
+from sessionref.sessions.model import Entry, Listing, Reading, RootState, Summary
+from sessionref.sessions.readings import Readings
 from sessionref.sessions.root import Root
+from sessionref.sessions.walk import Sight, Walker
 from sessionref.sessions.workers import Workers
+
+_FRESH_SECONDS: Final = 1.0
+"""How old a walk may be that is not made again."""
+
+_WALK_SECONDS: Final = 0.15
+"""How long a new walk is waited for where the one before can be answered with."""
+
+_FEW: Final = 256
+"""With so few sessions a walk costs less than believing one could: it is always made again."""
+
+_COUNT_SECONDS: Final = 2.0
+"""How long sessions are waited for that are only to be counted."""
 
 
 class DshStore:
     """The sessions of one root. Reading is done by `workers`."""
 
-    def __init__(self, root: str, workers: Workers, limits: Limits = LIMITS) -> None:
+    def __init__(
+        self,
+        root: str,
+        workers: Workers,
+        limits: Limits = LIMITS,
+        *,
+        background: Workers | None = None,
+    ) -> None:
+        """`background`: do what nobody waits for."""
         self._root = Root(root, limits)
         self._workers = workers
+        self._walkers = Workers(1, 1)
+        self._walker = Walker(self._root)
+        self._walk: asyncio.Task[None] | None = None
+        self._sight: Sight | None = None
+        self._digests = Digests(self._root, background or Workers(2, 2))
+        self._readings = Readings(self._root, workers, self._digests.learn)
 
     async def list(self, *, patience: float = math.inf) -> Listing:
-        """Every session of the root; only headers are read. A missing root has none."""
-        del patience  # a walk reads headers only
-        return await self._workers.run(self._root.sessions)
+        """Every session of the root; only headers are read. A missing root has none.
+
+        What was known before is answered where a walk takes too long, and is not complete.
+        """
+        since = time.monotonic()
+        if self._sight is not None and len(self._sight.folders) > _FEW:
+            since -= _FRESH_SECONDS
+            if patience < math.inf:
+                patience = min(patience, _WALK_SECONDS)
+        with anyio.move_on_after(patience):
+            return (await self._sight_since(since)).listing
+        if self._sight is None:
+            return self._walker.so_far()
+        return msgspec.structs.replace(self._sight.listing, is_complete=False)
 
     async def read(self, session_id: str, *, salvage: bool = False) -> Reading:
         """One session, whole. Raises `ReadError`; `not_found` where there is none."""
-        return await self._workers.run(
-            lambda stop: self._root.read(session_id, stop, salvage=salvage)
-        )
+        log, identity = await self._workers.run(lambda stop: self._root.find(session_id, stop))
+        return await self._readings.read(log, identity, salvage=salvage)
 
     async def entry(self, session_id: str) -> Entry:
         """What a listing says of one session. Raises `ReadError`."""
@@ -35,30 +83,59 @@ class DshStore:
 
     async def summaries(self, entries: Collection[Entry]) -> Mapping[str, Summary]:
         """The latest title of each and so on; an empty one where the log is unreadable."""
-        own = [entry.header.id for entry in entries if entry.store == self._root.path]
-        summaries = dict.fromkeys(own, Summary())
-
-        async def look_up(session_id: str) -> None:
-            try:
-                summaries[session_id] = Summary.of(await self.read(session_id))
-            except ReadError:
-                return
-
-        async with anyio.create_task_group() as tasks:
-            for session_id in own:
-                tasks.start_soon(look_up, session_id)
-        return summaries
+        own = self._own(entries)
+        paths = [entry.path for entry in own if entry.path is not None and entry.problem is None]
+        now = time.monotonic()
+        await self._sight_since(now - _FRESH_SECONDS)
+        if not all(map(self._digests.knows, paths)):
+            await self._sight_since(now)
+        await self._digests.wait(paths)
+        return self._summaries(own, Summary())
 
     def known(self, entries: Collection[Entry]) -> Mapping[str, Summary]:
         """As much of the same as can be told at once."""
-        own = [entry.header.id for entry in entries if entry.store == self._root.path]
-        return dict.fromkeys(own, Summary(is_known=False))
+        return self._summaries(self._own(entries), Summary(is_known=False))
+
+    def _summaries(self, own: Collection[Entry], otherwise: Summary) -> dict[str, Summary]:
+        told = self._digests.told
+        return {
+            entry.header.id: Summary() if entry.problem else told(entry.path, otherwise)
+            for entry in own
+        }
 
     async def roots(self) -> tuple[RootState, ...]:
         """The root, with the number of its sessions or what is wrong with it."""
         problem = await self._workers.run(lambda _: self._root.problem())
         if problem is not None:
             return (RootState(path=self._root.path, problem=problem),)
-        listing = await self.list()
+        listing = await self.list(patience=_COUNT_SECONDS)
         sessions = len(listing.entries)
         return (RootState(path=self._root.path, sessions=sessions, strangers=listing.strangers),)
+
+    def _own(self, entries: Collection[Entry]) -> Collection[Entry]:
+        return [entry for entry in entries if entry.store == self._root.path]
+
+    async def _sight_since(self, since: float) -> Sight:
+        """The sight of a walk that began no earlier than `since`. Raises `ReadError`."""
+        while self._sight is None or self._sight.began < since:
+            if self._walk is None:
+                self._walk = asyncio.create_task(self._look_around())
+                self._walk.add_done_callback(lambda task: task.cancelled() or task.exception())
+            walk = self._walk
+            await asyncio.wait((walk,))
+            walk.result()
+        return self._sight
+
+    async def _look_around(self) -> None:
+        try:
+            sight = await self._walkers.run(self._walker.walk)
+            self._sight = sight
+            self._digests.expect(
+                {
+                    entry.path: sight.logs[entry.path]
+                    for entry in sight.listing.entries
+                    if entry.path is not None and entry.problem is None
+                }
+            )
+        finally:
+            self._walk = None

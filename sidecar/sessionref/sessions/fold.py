@@ -5,9 +5,10 @@ what follows is dropped, unless it ends a turn, for then the log is corrupt. Thi
 files and no encodings. Source: the contract, section 3; the log format, section 6.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from copy import copy
+from functools import cache
 from itertools import compress
 from typing import Any, Final
 
@@ -75,13 +76,13 @@ class LogFold:
         *,
         exact: bool = False,
         sparse: bool = False,
-        opening: bool = False,
+        opening: str | None = None,
         state: FoldState = BEGINNING,
     ) -> None:
         """`exact`: after an error the fold stands right before what caused it; slower.
 
         `sparse`: seqs only have to rise, since events that no snapshot needs may be left out.
-        `opening`: the first words of the first prompt are wanted, too.
+        `opening`: empty where the first words of the first prompt are wanted, or those words.
         `state`: where another fold of the log stood; nothing said before that is in the reading.
         """
         self._singly = exact or sparse
@@ -98,11 +99,10 @@ class LogFold:
         self._descriptor: bytes | None = None
         self._unknown = state.unknown
         self._dropping = state.dropping
-        self._wants_opening = opening
-        self._opening = state.opening
+        self._opening = opening
         self._latest: list[bytes] = []
         """Lines of which one is that of the last event."""
-        self._handlers = self._choose_handlers()
+        self._handlers = _handlers_of(generation)
 
     def copy(self) -> "LogFold":
         """Another fold that stands where this one does."""
@@ -117,7 +117,6 @@ class LogFold:
         made._latest = []  # of which the reading knows all that it needs
         made._surface = self._surface.copy()
         made._pending = self._pending.copy()
-        made._handlers = made._choose_handlers()
         return made
 
     def state(self) -> FoldState:
@@ -133,13 +132,17 @@ class LogFold:
             unknown=self._unknown,
             dropping=self._dropping,
             last_activity_at=self._last_activity(),
-            opening=self._opening,
         )
 
     @property
     def dropping(self) -> bool:
         """Whether a bad record was met: all that follows it is dropped."""
         return self._dropping
+
+    @property
+    def opening(self) -> str | None:
+        """The first words of the first prompt so far; None where they are not wanted."""
+        return self._opening
 
     @property
     def last_seq(self) -> int:
@@ -213,7 +216,7 @@ class LogFold:
             return
         try:
             for row in compress(rows, map(handlers.__contains__, map(type, rows))):
-                handlers[type(row)](row)
+                handlers[type(row)](self, row)
         except InvalidSurfaceError as error:
             raise self._refusal(error) from None
         except _PackedError as error:
@@ -238,7 +241,7 @@ class LogFold:
                     continue
                 handler = handlers.get(type(row))
                 if handler is not None:
-                    handler(row)
+                    handler(self, row)
                 seq += 1
         except InvalidSurfaceError as error:
             raise self._refusal(error) from None
@@ -258,7 +261,9 @@ class LogFold:
             if not self._dropping:
                 expected = self._next_seq
                 if self._sparse:
-                    expected = max(expected, count(record_members(line).get("seq")) or 0)
+                    members = record_members(line)
+                    told = count(members.get("seq", members.get("seq0")))
+                    expected = max(expected, told or 0)
                 self._apply([read_record(line, self._generation, expected)])
             elif ends_turn(line):
                 raise BadRecordError("a dropped record", ends_turn=True)
@@ -276,29 +281,6 @@ class LogFold:
         return ReadError(cause, str(error))
 
     # What each event does
-
-    def _choose_handlers(self) -> dict[type, Callable[[Any], None]]:
-        """What to do with the rows of each type; nothing with the types that are left out."""
-        handlers: dict[type, Callable[[Any], None]] = {
-            TurnStart: self._turn_start,
-            TurnEnd: self._turn_end,
-            StepStart: self._step_start,
-            StepEnd: self._step_end,
-            Title: self._retitle,
-            Descriptor: self._describe,
-            Unknown: self._unknown_event,
-            UserMessage: self._user_message,
-            AssistantMessage: self._assistant_message,
-            ToolResult: self._tool_result,
-            SystemMessage: self._system_message,
-            SurfaceRow: self._other_node,
-        }
-        for shape in (*shapes(self._generation), Packed):
-            if issubclass(shape, SurfaceRow):
-                handlers.setdefault(shape, self._other_node)
-            elif issubclass(shape, PackedRow):
-                handlers[shape] = _interrupt
-        return handlers
 
     def _turn_start(self, _row: TurnStart) -> None:
         self._turn_open = True
@@ -328,7 +310,7 @@ class LogFold:
     def _user_message(self, row: UserMessage) -> None:
         voice = _voice(row.data.source)
         text = "" if voice is Voice.OTHER else _text(row.data.content)
-        if self._wants_opening and voice is Voice.PERSON and not self._opening:
+        if self._opening == "" and voice is Voice.PERSON:
             self._opening = " ".join(text[:_OPENING_LOOKED_AT].split())[:OPENING_CHARACTERS]
         self._place(row, voice, text)
 
@@ -373,7 +355,39 @@ class _PackedError(Exception):
         self.seq = seq
 
 
-def _interrupt(row: PackedRow) -> None:
+Handler = Callable[[LogFold, Any], None]
+
+
+@cache
+def _handlers_of(generation: Generation) -> Mapping[type, Handler]:
+    """What to do with the rows of each type; nothing with the types that are left out.
+
+    Functions, not bound methods: a fold that held those would hold itself, and so its whole
+    surface, until the collector of cycles came by.
+    """
+    handlers: dict[type, Handler] = {
+        TurnStart: LogFold._turn_start,
+        TurnEnd: LogFold._turn_end,
+        StepStart: LogFold._step_start,
+        StepEnd: LogFold._step_end,
+        Title: LogFold._retitle,
+        Descriptor: LogFold._describe,
+        Unknown: LogFold._unknown_event,
+        UserMessage: LogFold._user_message,
+        AssistantMessage: LogFold._assistant_message,
+        ToolResult: LogFold._tool_result,
+        SystemMessage: LogFold._system_message,
+        SurfaceRow: LogFold._other_node,
+    }
+    for shape in (*shapes(generation), Packed):
+        if issubclass(shape, SurfaceRow):
+            handlers.setdefault(shape, LogFold._other_node)
+        elif issubclass(shape, PackedRow):
+            handlers[shape] = _interrupt
+    return handlers
+
+
+def _interrupt(_: LogFold, row: PackedRow) -> None:
     raise _PackedError(row.seq)
 
 

@@ -9,7 +9,7 @@ opens nothing; where the blocks come from is the caller's concern. Source: the l
 from collections.abc import Iterable
 from contextlib import suppress
 from copy import copy
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -102,6 +102,24 @@ def salvage_log(blocks: Iterable[Block], place: Place, max_record_bytes: int) ->
     return reader.salvaged()
 
 
+_ENDS_A_TURN: Final = (b"turn/end", b"\\", b"null")
+"""A line without any of these neither ends a turn, however it spells that, nor is `null`."""
+
+
+def _worth_a_look(data: bytes) -> bytes:
+    """A block of which nothing counts any more but whether a line of it ends a turn.
+
+    Lines that can't are left out at the speed of C: a few bytes on disk may expand to any number
+    of them. The first and the last line stay, since they may be parts of longer ones.
+    """
+    first, last = data.find(b"\n"), data.rfind(b"\n")
+    middle = data[first + 1 : last]
+    if first == last or not any(mark in middle for mark in _ENDS_A_TURN):
+        return data[: first + 1] + data[last + 1 :] if first != last else data
+    kept = [line for line in middle.split(b"\n") if any(mark in line for mark in _ENDS_A_TURN)]
+    return b"\n".join((data[:first], *kept, data[last + 1 :]))
+
+
 class UnfinishedLine:
     """The end of the bytes so far that is not a whole line yet."""
 
@@ -143,7 +161,12 @@ class LogReader:
     """Reads one log. Push its blocks in order, then `finish`."""
 
     def __init__(
-        self, place: Place, max_record_bytes: int, *, exact: bool = False, opening: bool = False
+        self,
+        place: Place,
+        max_record_bytes: int,
+        *,
+        exact: bool = False,
+        opening: str | None = None,
     ) -> None:
         self.place = place
         self._max_record_bytes = max_record_bytes
@@ -155,18 +178,27 @@ class LogReader:
 
     @staticmethod
     def resumed(
-        place: Place, max_record_bytes: int, header: Header, state: FoldState, *, opening: bool
+        place: Place,
+        max_record_bytes: int,
+        header: Header,
+        state: FoldState,
+        opening: str | None = None,
     ) -> "LogReader":
         """A reader that goes on where another one paused. What was said before that is lost."""
         reader = LogReader(place, max_record_bytes)
         reader._header = header
-        generation_ = generation(place.name.generation)
-        reader._fold = LogFold(generation_, opening=opening, state=state)
+        rules = generation(place.name.generation)
+        reader._fold = LogFold(rules, opening=opening, state=state)
         return reader
 
     def state(self) -> FoldState:
         """Where the reader stands, without anything that was said."""
         return self._fold.state()
+
+    @property
+    def opening(self) -> str | None:
+        """The first words of the first prompt so far; None where they are not wanted."""
+        return self._fold.opening
 
     def copy(self) -> "LogReader":
         """Another reader that stands where this one does."""
@@ -190,7 +222,8 @@ class LogReader:
         if self.is_torn_by(block):
             self._check_whole_frames()
             self._whole = False
-        lines = self._unfinished.join(block.data)
+        data = _worth_a_look(block.data) if self._fold.dropping else block.data
+        lines = self._unfinished.join(data)
         if lines and self._header is None:
             self._header = self._own_header(lines.pop(0))
         self._fold.feed(lines)

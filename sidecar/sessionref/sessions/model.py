@@ -81,7 +81,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     name: str | None = None
     """What the parent called it when it delegated to it; sub-agents only."""
     opening: str | None = None
-    """The first words of its first prompt, where they were asked for."""
+    """The first words of its first prompt; None where they were not asked for."""
     degraded: Degraded | None = None
 
 
@@ -133,6 +133,11 @@ class ReadError(Exception):
         self.path = path
         self.rivals = rivals
         self.claimed_id = claimed_id
+
+    @property
+    def may_pass(self) -> bool:
+        """Whether another try may find something else although the log is the same."""
+        return self.cause in {"io", "denied", "changed"}
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):

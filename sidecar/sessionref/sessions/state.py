@@ -19,7 +19,7 @@ class SurfaceState(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class FoldState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A fold without its texts, but for a title, a name, and an opening if that was wanted."""
+    """A fold without its texts, but for what the session is called."""
 
     surface: SurfaceState = SurfaceState()
     next_seq: int = 0
@@ -31,7 +31,6 @@ class FoldState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     unknown: int = 0
     dropping: bool = False
     last_activity_at: int | None = None
-    opening: str | None = None
 
 
 BEGINNING: Final = FoldState()
