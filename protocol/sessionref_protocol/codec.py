@@ -81,7 +81,9 @@ def decode_frame(payload: bytes) -> Message:
         params = envelope.params if _is_object(envelope.params) else _ABSENT
         return Notification(envelope.method, _members(params))
     if not _is_object(envelope.params):
-        raise BadFrame(RpcError(ErrorKind.INVALID_PARAMS, "`params` must be an object."), id_)
+        raise BadFrame(
+            RpcError(ErrorKind.INVALID_PARAMS, "`params` must be an object.", field="params"), id_
+        )
     return Request(id_, envelope.method, _members(envelope.params))
 
 

@@ -62,6 +62,7 @@ class Connection:
         self._ours: set[Id] = set()
         """Requests of ours whose answer somebody waits for."""
         self._calls = 0
+        self._initialize_id: Id | None = None
 
     @property
     def mode(self) -> Mode | None:
@@ -104,7 +105,7 @@ class Connection:
         try:
             message = codec.decode_frame(frame)
         except codec.BadFrame as bad:
-            received.append(self._refusal(bad.id, bad.error))
+            received.append(self._refusal_of_bad(bad))
             if bad.answers is not None and bad.answers in self._ours:
                 self._ours.discard(bad.answers)
                 error = ResponseError(bad.error.code, "The response was malformed.")
@@ -138,14 +139,25 @@ class Connection:
             return self._refuse(request.id, "The conversation was shut down.")
         if self._is_early(request.method, "initialize"):
             return self._refuse(request.id, "The first request must be `initialize`.")
-        if request.method == "initialize" and self._phase is not _Phase.FRESH:
-            return self._refuse(request.id, "`initialize` comes first, and once.")
-        if len(self._theirs) >= self._in_flight_limit:
+        if request.method == "initialize":
+            if self._phase is not _Phase.FRESH:
+                return self._refuse(request.id, "`initialize` comes first, and once.")
+            self._initialize_id = request.id
+        if len(self._theirs) >= self._in_flight_limit and request.method != "shutdown":
             return self._refusal(
                 request.id, RpcError(ErrorKind.BUSY, "Too many requests are in flight.")
             )
         self._phase = _Phase.SHUT_DOWN if request.method == "shutdown" else _Phase.OPEN
         return None
+
+    def _refusal_of_bad(self, bad: codec.BadFrame) -> Refusal:
+        """The answer to a malformed frame; what is wrong with its id or its time comes first."""
+        if bad.error.kind is ErrorKind.INVALID_PARAMS:
+            if bad.id in self._theirs:
+                return self._refuse(bad.id, "A request with this id is in flight.")
+            if self._phase is _Phase.SHUT_DOWN:
+                return self._refuse(bad.id, "The conversation was shut down.")
+        return self._refusal(bad.id, bad.error)
 
     def _is_early(self, method: str, allowed: str) -> bool:
         """Language servers hear nothing but `allowed` before they are initialized."""
@@ -178,15 +190,24 @@ class Connection:
             return self.fail(
                 id_, RpcError(ErrorKind.INTERNAL, "The result could not be written as JSON.")
             )
-        self._theirs.discard(id_)
+        self._close(id_)
         return self._framing.frame(payload)
 
     def fail(self, id_: Id, error: RpcError) -> bytes | None:
         """The frame that answers a request of the peer; None if it was answered before."""
         if id_ not in self._theirs:
             return None
-        self._theirs.discard(id_)
+        if self._close(id_) and self._phase is _Phase.OPEN and not self._theirs:
+            self._phase = _Phase.FRESH  # nothing was agreed on, so it may be tried again
         return self._framing.frame(codec.encode_error(id_, error))
+
+    def _close(self, id_: Id) -> bool:
+        """A request has its answer. Says whether it was `initialize`."""
+        self._theirs.discard(id_)
+        was_initialize = id_ == self._initialize_id
+        if was_initialize:
+            self._initialize_id = None
+        return was_initialize
 
     def call(self, method: str, params: object) -> tuple[Id, bytes]:
         """A request of ours: its id, and the frame to write. Its response will be returned."""

@@ -10,6 +10,7 @@ from typing import Final, Literal, NamedTuple
 import msgspec
 
 from . import ecmascript, types
+from .display import excerpt
 from .errors import ErrorKind, RpcError
 
 
@@ -159,6 +160,9 @@ _ALL: Final = (
 METHODS: Final[dict[str, Method]] = {method.name: method for method in _ALL}
 
 
+_QUOTED_CHARACTERS: Final = 120
+"""How much of what the peer sent an error quotes at most, made safe to show."""
+
 _PLACE = re.compile(r" - at `(?P<place>[^`]*)`$")
 _MISSING = re.compile(r"^Object missing required field `(?P<field>[^`]*)`")
 
@@ -195,4 +199,5 @@ def _refusal(message: str) -> RpcError:
             kind = ErrorKind.INVALID_LIMIT
         case _:
             kind = ErrorKind.INVALID_PARAMS
-    return RpcError(kind, f"Bad `{path or 'params'}`: {problem}.", field=path or None)
+    shown = excerpt(problem, _QUOTED_CHARACTERS)
+    return RpcError(kind, f"Bad `{path or 'params'}`: {shown}.", field=path or None)

@@ -103,7 +103,7 @@ class ClientInfo(_In, frozen=True, kw_only=True):
 class HostCapabilities(_In, frozen=True, kw_only=True):
     """What the host can be asked for. Unknown members are ignored."""
 
-    live_sessions: bool = False
+    live_sessions: bool | None = None
 
 
 class InitializeParams(_In, frozen=True, kw_only=True):

@@ -3,6 +3,8 @@
 Imports stay inside the commands: what one does not need must not slow its start.
 """
 
+import os
+import signal
 import sys
 from collections.abc import Sequence
 from typing import Final
@@ -27,6 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command, rest = _split(list(sys.argv[1:] if arguments is None else arguments))
     match command:
         case "serve":
+            _leave_on_signals()
             from .cli.serve import run
         case "call":
             from .cli.call import run
@@ -44,6 +47,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return run(rest)
     except KeyboardInterrupt:
         return 130
+
+
+def _leave_on_signals() -> None:
+    """Until the dispatcher takes over, nobody waits for an answer: a signal just ends it."""
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
+    signal.signal(signal.SIGINT, lambda *_: os._exit(130))
 
 
 def _split(arguments: list[str]) -> tuple[str, list[str]]:

@@ -8,7 +8,6 @@ without its one answer. It knows no session and no file; handlers know no ids.
 
 import asyncio
 import logging
-import math
 from collections.abc import Awaitable, Callable, Hashable, Mapping
 from typing import Any, Final, NamedTuple
 
@@ -201,11 +200,11 @@ class Dispatcher:
 
     def _begin(self, request: Request) -> None:
         try:
-            if self._outlet.queued > self._limits.max_queued_output_bytes:
-                raise RpcError(ErrorKind.BUSY, "Too many answers are waiting to be read.")
             if request.method == "shutdown":
                 self._shut_down(request.id)
                 return
+            if self._is_choked():
+                raise RpcError(ErrorKind.BUSY, "Too many answers are waiting to be read.")
             route = self._route(request.method)
             if route is None or route.heeded is not None:
                 name = f"{request.method[:80]!a}"
@@ -294,7 +293,7 @@ class Dispatcher:
     # What goes out
 
     def _settle(self, id_: Id, result: Answer) -> None:
-        if self._outlet.queued > self._limits.max_queued_output_bytes:
+        if self._is_choked():
             self._fail(id_, RpcError(ErrorKind.BUSY, "Too many answers are waiting to be read."))
         elif frame := self._connection.settle(id_, result):
             self._write(frame)
@@ -303,12 +302,16 @@ class Dispatcher:
         if frame := self._connection.fail(id_, error):
             self._write(frame)
 
+    def _is_choked(self) -> bool:
+        """The host does not read what it is answered."""
+        return self._outlet.queued > self._limits.max_queued_output_bytes
+
     def _report(self, progress: ProgressParams) -> None:
         self.notify("$/progress", progress)
 
     def notify(self, method: str, params: object) -> None:
         """Tell the peer something, unless it has not taken what it was told before."""
-        if self._outlet.queued <= self._limits.max_queued_output_bytes:
+        if not self._is_choked():
             self._write(self._connection.notify(method, params))
 
     def _write(self, frame: bytes) -> None:
@@ -328,8 +331,10 @@ class Dispatcher:
         """Nothing runs any more: a shutdown can be answered, a drain is over."""
         if self._running:
             return
-        if self._shutdown_id is not None:
-            self._settle(self._shutdown_id, None)
+        if self._shutdown_id is not None and (
+            frame := self._connection.settle(self._shutdown_id, None)
+        ):
+            self._write(frame)
         self._idle.set()
 
     def _cancel_all(self) -> None:
@@ -372,20 +377,3 @@ def _fault(what: str) -> RpcError:
     """Our own failure: its traceback goes to the log, never to the peer."""
     _log.exception("Internal error while answering %s", what)
     return RpcError(ErrorKind.INTERNAL, "Internal error; the sidecar's log has the details.")
-
-
-class Deadline:
-    """`with Deadline(call, ms):` raises -32802 when the time from receipt has passed."""
-
-    def __init__(self, call: Call, milliseconds: int | None) -> None:
-        at = math.inf if milliseconds is None else call.received_at + milliseconds / 1000
-        self._scope = anyio.CancelScope(deadline=at)
-
-    def __enter__(self) -> None:
-        self._scope.__enter__()
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> bool | None:
-        swallowed = self._scope.__exit__(kind, error, trace)
-        if self._scope.cancelled_caught:
-            raise RpcError(ErrorKind.TIMED_OUT, "The request's deadline passed.")
-        return swallowed

@@ -32,11 +32,8 @@ def take() -> tuple[int, int]:
     by the parent is replaced by an empty or a discarding one.
     """
     null = os.open(os.devnull, os.O_RDWR)
-    for fd in (0, 1, 2):
-        try:
-            os.fstat(fd)
-        except OSError:
-            os.dup2(null, fd)
+    while null <= 2:  # what is opened first takes the place of a descriptor that was closed
+        null = os.open(os.devnull, os.O_RDWR)
     inward, outward = os.dup(0), os.dup(1)
     if sys.platform == "win32":  # untested: no Windows machine at hand
         import msvcrt
@@ -110,6 +107,8 @@ class Outlet:
         self._drained: asyncio.Event = asyncio.Event()
         self._drained.set()
         self._write_now = _immediate_writer(fd)
+        if broken is not None:
+            self._watch()
 
     def write(self, frame: bytes) -> None:
         """Queue a frame. After the descriptor broke, frames are dropped."""
@@ -131,6 +130,22 @@ class Outlet:
                 self._started = True
                 threading.Thread(target=self._write_for_ever, name="stdout", daemon=True).start()
             self._changed.notify()
+
+    def _watch(self) -> None:
+        """Notice that the peer closed its end before there is anything to write to it."""
+        if not hasattr(select, "poll"):
+            return
+        poller = select.poll()
+        poller.register(self._fd, 0)  # only that it broke, which is always told
+
+        def look() -> None:
+            if poller.poll(0):
+                with self._changed:
+                    self._break()
+            self._loop.remove_reader(self._fd)
+
+        with contextlib.suppress(NotImplementedError, OSError, ValueError):
+            self._loop.add_reader(self._fd, look)
 
     async def flush(self) -> None:
         """Wait until the peer has taken everything, or the descriptor broke."""
@@ -243,6 +258,8 @@ def watch_parent(gone: Callable[[], None]) -> None:
 
 def leave(code: int) -> NoReturn:
     """End the process now: threads that can't be interrupted don't keep it alive."""
-    with contextlib.suppress(OSError, ValueError):
-        sys.stderr.flush()
-    os._exit(code)
+    try:
+        if sys.stderr is not None:
+            sys.stderr.flush()
+    finally:
+        os._exit(code)

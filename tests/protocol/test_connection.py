@@ -286,7 +286,8 @@ class Conversation(RuleBasedStateMachine):
         super().__init__()
         self.peer = connection(in_flight_limit=self.LIMIT)
         self.open: set[Id] = set()
-        self.accepted = 0
+        self.fresh = True
+        self.initializing: Id | None = None
         self.shut_down = False
         self.sent: list[Id] = []
         self.answered: list[Id] = []
@@ -302,20 +303,23 @@ class Conversation(RuleBasedStateMachine):
             refused_id, code = answer(received)
             assert refused_id == id_
             self.answered.append(id_)
-            early = method == "initialize" and self.accepted
+            early = method == "initialize" and not self.fresh
             if id_ in self.open or self.shut_down or early:
                 assert code == -32600
             else:
                 assert code == -32000
-                assert len(self.open) == self.LIMIT
+                assert len(self.open) >= self.LIMIT
+                assert method != "shutdown"
         else:
             assert received == Request(id_, method)
             assert id_ not in self.open
             assert not self.shut_down
-            assert len(self.open) < self.LIMIT
-            assert method != "initialize" or not self.accepted
+            assert len(self.open) < self.LIMIT or method == "shutdown"
+            assert method != "initialize" or self.fresh
             self.open.add(id_)
-            self.accepted += 1
+            self.fresh = False
+            if method == "initialize":
+                self.initializing = id_
             self.shut_down = method == "shutdown"
 
     @precondition(lambda self: self.open)
@@ -333,6 +337,9 @@ class Conversation(RuleBasedStateMachine):
         assert frames[1:] == [None] * (times - 1)
         self.open.remove(id_)
         self.answered.append(id_)
+        if id_ == self.initializing:
+            self.initializing = None
+            self.fresh = fails and not self.open and not self.shut_down
 
     @rule(payload=st.sampled_from([b"nonsense\n", b"[]\n", b'{"jsonrpc":"2.0","method":"n"}\n']))
     def noise(self, payload: bytes) -> None:

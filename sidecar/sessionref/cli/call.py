@@ -39,7 +39,7 @@ def run(arguments: Sequence[str]) -> int:
         made.error(f"JSON: {error}")
     request = codec.encode_message(Request(id=_ID, method=options.method, params=params))
     finished = subprocess.run(  # noqa: S603 - our own interpreter and our own flags
-        [sys.executable, "-m", "sessionref", "serve", *_flags(options), "--framing", "line"],
+        [sys.executable, "-P", "-m", "sessionref", "serve", *_flags(options), "--framing", "line"],
         input=LineFraming.frame(request),
         stdout=subprocess.PIPE,
         check=False,
@@ -53,11 +53,14 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _print(response: Response) -> int:
+    shown = response.result if response.error is None else response.error
+    try:
+        sys.stdout.buffer.write(ecmascript.encode(shown) + b"\n")
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever read it has seen enough; nothing is left to be flushed
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if response.error is None:
-        sys.stdout.buffer.write(ecmascript.encode(response.result) + b"\n")
         return 0
-    sys.stdout.buffer.write(ecmascript.encode(response.error) + b"\n")
-    sys.stdout.flush()
     print(f"sessionref call: {response.error.message}", file=sys.stderr)
     return 1
 

@@ -154,7 +154,7 @@ def config(
         return None if text is None else text == "1"
 
     return Config(
-        roots=tuple(options.root or _roots(environ)),
+        roots=_distinct(options.root or _roots(environ)),
         settings=Settings(
             max_references=count("max_references", MAX_REFERENCES),
             max_reference_bytes=count("max_reference_bytes", MAX_COUNT),
@@ -190,6 +190,15 @@ def whole_number(
 
 def _paths(environ: Mapping[str, str], name: str) -> list[str]:
     return [path for path in environ.get("SESSIONREF_" + name, "").split(os.pathsep) if path]
+
+
+def _distinct(roots: Sequence[str]) -> tuple[str, ...]:
+    """Each folder once, however it is spelled: the same session twice would be a conflict."""
+    places: dict[str, str] = {}
+    for root in roots:
+        path = os.path.expanduser(root)
+        places.setdefault(os.path.realpath(path), path)
+    return tuple(places.values())
 
 
 def _roots(environ: Mapping[str, str]) -> list[str]:

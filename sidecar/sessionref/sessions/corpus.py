@@ -104,14 +104,20 @@ class Corpus:
                 return reading
         answers = await self._ask(lambda store: store.read(session_id, salvage=salvage))
         present = [answer for answer in answers if _tells_of_session(answer)]
-        if len(present) > 1:
+        if len(present) > 1 and await self._is_doubled(session_id):
             raise _conflict()
+        present.sort(key=_is_failure)
         elsewhere = [answer for answer in answers if not _is_absence(answer)]
         for answer in (*present, *elsewhere):
             if isinstance(answer, ReadError):
                 raise answer
             return answer
         raise ReadError("not_found", "there is no such session")
+
+    async def _is_doubled(self, session_id: str) -> bool:
+        """Whether several stores have the session; rubbish in the place of its log is no rival."""
+        answers = await self._ask(lambda store: store.entry(session_id))
+        return sum(not isinstance(answer, ReadError) for answer in answers) > 1
 
     async def entry(self, session_id: str) -> Entry:
         """What a listing says of one session. Raises `ReadError`.
@@ -257,6 +263,10 @@ def _contradiction() -> ReadError:
 def _tells_of_session(answer: Reading | ReadError) -> bool:
     """Whether a store surely has the session. One that can't be asked says nothing of it."""
     return not isinstance(answer, ReadError) or answer.cause in _OF_A_SESSION
+
+
+def _is_failure(answer: object) -> bool:
+    return isinstance(answer, ReadError)
 
 
 def _is_absence(answer: object) -> bool:
