@@ -21,6 +21,7 @@ from benchmarks.measure import (
     Pairs,
     Peer,
     Sidecar,
+    apart,
     cancellation,
     candidates,
     least_memory,
@@ -55,7 +56,8 @@ def wire(bench: Bench) -> Figures:
 
     with Peer(floor.ECHO) as echo, Sidecar(bench.fresh(), bench.fresh()) as sidecar:
         result(sidecar.ask(line))
-        taken = pairs(bench.scale.many, partial(round_trip, sidecar), partial(round_trip, echo))
+        with apart(echo, sidecar):
+            taken = pairs(bench.scale.many, partial(round_trip, sidecar), partial(round_trip, echo))
         yield row("`parseText` round trip", taken, times(3))
         taken = pairs(bench.scale.few, partial(stream, sidecar), partial(stream, echo))
         yield Row(
@@ -128,24 +130,24 @@ def prepare(bench: Bench) -> Figures:
     session = typical.nearest(200 * KB)
     yield from Snapshots(bench, typical, session).rows("median session", at_most(0.010))
     made = bench.sized()
-    rates: list[float] = []
+    ratios: list[float] = []
     for size, session in zip(bench.scale.sizes, made.sessions, strict=True):
         snapshots = Snapshots(bench, made, session)
         cold = snapshots.cold
         yield Point("size", "prepare, cold", size, cold.median)
         yield Point("size", "floor: decompress, count lines", size, cold.floor_median)
-        rates.append(cold.median / (session.size / MB))
+        ratios.append(cold.ratio)
         if size in bench.scale.held:
             yield from snapshots.rows(f"{size / MB:g} MB log", times(2))
-    middle = len(rates) // 2
-    least, most = bench.scale.sizes[middle], bench.scale.sizes[-1]
+    middle = len(ratios) // 2
+    most, less = bench.scale.sizes[-1] / MB, bench.scale.sizes[middle] / MB
     yield Row(
-        f"prepare, cold, of {most / MB:g} MB (floor: of {least / MB:g} MB)",
-        rates[-1],
-        rates[middle],
-        rates[-1] / rates[middle],
+        f"prepare, cold, growth: {most:g} MB (floor: {less:g} MB)",
+        ratios[-1],
+        ratios[middle],
+        ratios[-1] / ratios[middle],
         times(1.2),
-        "seconds a MB",
+        "floors",
     )
 
 

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 from typing import Any, Final, NamedTuple, Self
@@ -130,6 +131,12 @@ class Peer:
                 self.send(line * more)
                 unsent -= more
 
+    def move(self, processor: int) -> None:
+        """Have all of it run on one processor; on Linux."""
+        assert sys.platform == "linux"
+        for task in os.listdir(f"/proc/{self._process.pid}/task"):
+            os.sched_setaffinity(int(task), [processor])
+
     def peak_memory(self) -> int:
         """Most bytes that it and its children ever had in memory; 0 where nobody tells."""
         return sum(_peak_of(process) for process in _with_children(self._process.pid))
@@ -139,6 +146,25 @@ class Peer:
         if not data:
             raise EOFError(f"the process ended: {self._process.wait()}")
         return data
+
+
+@contextmanager
+def apart(*peers: Peer) -> Iterator[None]:
+    """Keep us on one processor and peers on another, where the system lets us.
+
+    Otherwise its scheduler decides between waking another processor and switching on the same
+    one, which differ by more than what is measured, and does not decide alike for all.
+    """
+    if sys.platform != "linux" or len(ours := sorted(os.sched_getaffinity(0))) < 2:
+        yield
+        return
+    os.sched_setaffinity(0, ours[:1])
+    for peer in peers:
+        peer.move(ours[1])
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, ours)
 
 
 class Sidecar(Peer):

@@ -8,7 +8,7 @@ from typing import Final, Literal, NamedTuple
 
 from benchmarks.measure import Pairs
 
-Unit = Literal["seconds", "bytes", "a second", "seconds a MB"]
+Unit = Literal["seconds", "bytes", "a second", "floors"]
 
 _MISSED: Final = " **missed**"
 
@@ -87,8 +87,8 @@ def quantity(value: float, unit: Unit) -> str:
             return f"{value / 2**20:.0f} MiB"
         case "a second":
             return f"{value:,.0f}/s".replace(",", " ")
-        case "seconds a MB":
-            return f"{value * 1000:.1f} ms/MB"
+        case "floors":
+            return f"{value:.2f} x"
     for scale, name in ((1, "s"), (1e3, "ms")):
         if value * scale >= 1:
             return f"{value * scale:.3g} {name}"
@@ -105,6 +105,7 @@ def how_taken(corpora: Iterable[str], quick: bool) -> str:
             f"{platform.python_version()} on {platform.system()} {platform.machine()}, "
             f"{os.cpu_count()} processors, load {load:.1f} at the end, files in the page cache.",
             "Medians; floor and program in turns, the ratio is the median of the pairs' ratios.",
+            "Round trips of `parseText` are between two processors.",
             *(f"- {line}" for line in corpora),
         ]
     )
