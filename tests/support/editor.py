@@ -77,6 +77,10 @@ class Editor(Sidecar):
             },
         )
 
+    def apply(self, edit: Mapping[str, Any], uri: str = URI) -> None:
+        """Apply a text edit to the document."""
+        self.change({"range": edit["range"], "text": edit["newText"]}, uri=uri)
+
     def write(self, text: str, uri: str = URI) -> None:
         """Replace the whole text."""
         self.change({"text": text}, uri=uri)

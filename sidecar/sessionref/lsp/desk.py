@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Final
 
 from lsprotocol import types as lsp
-from pygls.uris import to_fs_path
 
 from sessionref.dispatcher import Call, Dispatcher
 from sessionref.handlers import Handlers
@@ -19,7 +18,7 @@ from sessionref_protocol.errors import RpcError
 from sessionref_protocol.mention import Hit
 
 from . import shapes
-from .documents import Documents
+from .documents import Documents, path_of
 from .mentions import references
 from .settings import Settings, read_settings
 
@@ -68,8 +67,8 @@ class Desk:
     def folder(self, uri: str) -> str | None:
         """The innermost workspace folder that the document is in, else the first one."""
         roots = [folder.uri for folder in self.documents.folders.values()]
-        paths = [path for path in map(_path, roots or [self.documents.root_uri]) if path]
-        own = _path(uri) or ""
+        paths = [path for path in map(path_of, roots or [self.documents.root_uri]) if path]
+        own = path_of(uri) or ""
         around = [path for path in paths if own == path or own.startswith(path + "/")]
         return max(around, key=len) if around else next(iter(paths), None)
 
@@ -125,12 +124,3 @@ class Desk:
         )
         prepared = await self.handlers.prepare(params, call)
         return shapes.text_of(prepared.additional_context)
-
-
-def _path(uri: str | None) -> str | None:
-    """The folder or file of a URI, without a slash at its end; None where it means none."""
-    try:
-        path = to_fs_path(uri or "")
-    except ValueError:
-        return None
-    return path.rstrip("/") or path if path else None

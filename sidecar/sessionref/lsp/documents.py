@@ -14,6 +14,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from lsprotocol import types as lsp
+from pygls.uris import to_fs_path
 from pygls.workspace import TextDocument, Workspace
 
 from sessionref_protocol.ecmascript import join_pairs, utf16_length
@@ -157,13 +158,23 @@ class Document(TextDocument):
         return self._starts
 
 
+def path_of(uri: str | None) -> str | None:
+    """The folder or file that a URI means, without a slash at its end; None where it means none."""
+    try:
+        path = to_fs_path(uri or "")
+    except ValueError:
+        return None
+    return path.rstrip("/") or path if path else None
+
+
 class Documents(Workspace):
     """The open documents and the workspace's folders."""
 
     def __init__(
         self, root_uri: str | None, folders: Sequence[lsp.WorkspaceFolder], encoding: str
     ) -> None:
-        super().__init__(root_uri, workspace_folders=folders, position_encoding=encoding)
+        root = None if path_of(root_uri) is None else root_uri
+        super().__init__(root, workspace_folders=folders, position_encoding=encoding)
         self.units = Units(encoding)
 
     def open_document(self, uri: str) -> Document | None:
