@@ -26,7 +26,7 @@ CACHE: Final = Path(__file__).with_name(".cache")
 KB: Final = 1_000
 MB: Final = 1_000_000
 
-_FORMAT: Final = 1
+_FORMAT: Final = 2
 """To be raised whenever the same parameters come to mean other bytes."""
 
 _WORTH_PROCESSES: Final = 20 * MB

@@ -19,7 +19,7 @@ from benchmarks.words import Words, quoted
 
 Writing = Literal["live", "event"]
 
-_FRAME_BYTES: Final = 560
+_FRAME_BYTES: Final = 600
 """A batch is flushed before it outgrows this; larger rows have a frame of their own."""
 
 _COMPRESSOR: Final = zstandard.ZstdCompressor(
@@ -202,7 +202,7 @@ class Talk:
         start, end = span
         yield self._chunk(at, f'{{"type":"block-start","index":{index},"blockType":"{kind}"}}')
         while start < end:
-            run = min(self._random.randint(20, 60), end - start) if self._packed else 1
+            run = min(self._random.randint(15, 45), end - start) if self._packed else 1
             deltas = self._words.quoted_tokens[start : start + run]
             if run >= 3:
                 yield self._packed_row(at, index, kind, deltas)
