@@ -25,6 +25,7 @@ _LONE_ESCAPE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 _ESCAPES: Final = re.compile(
     rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"  # a whole pair is no concern
     rb"|\\u([dD][89a-fA-F][0-9a-fA-F]{2}|[fF]{4})"
+    rb"|(?:\\[^u][^\\\xef]*+)++"  # a run of other escapes and what stands between them, at once
     rb"|\\."
     rb"|" + _MARK_UTF8,
     re.DOTALL,
