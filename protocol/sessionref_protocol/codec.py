@@ -56,7 +56,7 @@ class _Error(msgspec.Struct):
     data: Raw = _ABSENT
 
 
-def decode_frame(payload: bytes) -> Message:
+def decode_frame(payload: bytes, max_nesting: int = MAX_NESTING) -> Message:
     """The message that `payload`, without its framing, holds. Raises `BadFrame` and nothing else.
 
     Params that are no object are refused; those of a notification count as absent, since nobody
@@ -70,7 +70,7 @@ def decode_frame(payload: bytes) -> Message:
         raise BadFrame(RpcError(ErrorKind.PARSE, f"No valid JSON: {error}.")) from None
     if envelope.method is UNSET:
         return _response(envelope)
-    if _nests_deeper(envelope.params, MAX_NESTING):
+    if _nests_deeper(envelope.params, max_nesting):
         raise _too_deep()
     id_ = envelope.id
     if id_ is None:

@@ -51,10 +51,12 @@ class Connection:
         *,
         line_limit: int,
         in_flight_limit: int,
+        nesting_limit: int = codec.MAX_NESTING,
         serving: bool = True,
     ) -> None:
         self._framing = Framing(mode, line_limit)
         self._in_flight_limit = in_flight_limit
+        self._nesting_limit = nesting_limit
         self._serving = serving
         self._phase = _Phase.FRESH
         self._theirs: set[Id] = set()
@@ -103,7 +105,7 @@ class Connection:
 
     def _receive_frame(self, frame: bytes, received: list[Received]) -> None:
         try:
-            message = codec.decode_frame(frame)
+            message = codec.decode_frame(frame, self._nesting_limit)
         except codec.BadFrame as bad:
             received.append(self._refusal_of_bad(bad))
             if bad.answers is not None and bad.answers in self._ours:

@@ -140,6 +140,8 @@ class Limits(_Out, frozen=True, kw_only=True):
     eof_drain_seconds: int
     max_record_bytes: int
     max_zstd_window_bytes: int
+    max_header_bytes: int
+    max_line_nesting: int
     max_nesting: int
     host_answer_seconds: int
     max_page_bytes: int

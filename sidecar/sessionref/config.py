@@ -32,8 +32,12 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     max_record_bytes: int = 64 * MIB
     """One line of a session log, decompressed."""
     max_zstd_window_bytes: int = 128 * MIB
+    max_header_bytes: int = 1 * MIB
+    """The first line of a session log; real ones have some hundred bytes."""
+    max_line_nesting: int = 768
+    """Depth of JSON in the params of a request, whatever they hold."""
     max_nesting: int = 512
-    """Depth of JSON in the parts of a record that we look at."""
+    """Depth of JSON that is promised to be read, wherever we look."""
     host_answer_seconds: int = 30
     """How long the host gets to answer a request of ours."""
     max_page_bytes: int = 256 * KIB

@@ -44,6 +44,7 @@ async def _serve(settled: Config, inward: int, outward: int) -> None:
         settled.framing,
         line_limit=limits.max_line_bytes,
         in_flight_limit=limits.max_requests_in_flight,
+        nesting_limit=limits.max_line_nesting,
     )
     outlet = stdio.Outlet(outward, broken=_abandon)
     ends: list[Callable[[], None]] = []

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from sessionref.config import MIB
+from sessionref.config import LIMITS
 from sessionref.sessions.model import Header, ReadError
 from sessionref.sessions.paths import LogName, encode_segment, project_key
 from sessionref.sessions.records import (
@@ -22,11 +22,11 @@ from sessionref.sessions.records import (
     string,
 )
 
-MAX_HEADER_BYTES: Final = MIB
+MAX_HEADER_BYTES: Final = LIMITS.max_header_bytes
 """A first line longer than this is no header: real ones have some hundred bytes."""
 
 
-class FirstLine(msgspec.Struct, frozen=True):
+class FirstLine(msgspec.Struct, frozen=True, gc=False):
     """The header of a log, and what is wrong with it although it could be read."""
 
     header: Header
