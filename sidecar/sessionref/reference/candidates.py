@@ -6,6 +6,7 @@ nothing of how a title is found. Source of the rule: the contract, section 5 (`l
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -18,6 +19,12 @@ Summaries = Mapping[str, Summary]
 """What was found out about each session, by id."""
 
 _NOTHING: Final = Summary()
+
+_BETWEEN: Final = "\0"
+"""Stands between texts that are searched together; a letter beside it is one at an end."""
+
+_REMEMBERED: Final = 2**15
+"""Sessions whose lower-cased texts are kept."""
 
 
 class Display(msgspec.Struct, frozen=True):
@@ -79,11 +86,15 @@ def matching(entries: Iterable[Entry], query: str, summaries: Summaries) -> list
     Both sides are lower-cased without a locale; the query is neither trimmed nor normalized.
     """
     wanted = lower(query)
-    return [
-        entry
-        for entry in entries
-        if _matches(entry, wanted, summaries.get(entry.header.id, _NOTHING).title)
-    ]
+    found: list[Entry] = []
+    for entry in entries:
+        header = entry.header
+        title = summaries.get(header.id, _NOTHING).title
+        if contains(_searched(header.id, header.cwd, title), wanted) and (
+            _BETWEEN not in wanted or _matches(entry, wanted, title)
+        ):
+            found.append(entry)
+    return found
 
 
 def ranked(entries: Iterable[Entry], is_same: SameWorkspace) -> list[Entry]:
@@ -92,13 +103,13 @@ def ranked(entries: Iterable[Entry], is_same: SameWorkspace) -> list[Entry]:
     Inside a rank the newest come first, ties by id in code-point order: a total order over
     distinct ids, whatever order the entries come in.
     """
-
-    def key(entry: Entry) -> tuple[int, int, str]:
-        header = entry.header
-        rank = 1 if header.cwd is None else 0 if is_same(header.cwd) else 2
-        return rank, -header.created_at, header.id  # str compares by code point
-
-    return sorted(entries, key=key)
+    own: list[Entry] = []
+    nowhere: list[Entry] = []
+    elsewhere: list[Entry] = []
+    for entry in entries:
+        cwd = entry.header.cwd
+        (nowhere if cwd is None else own if is_same(cwd) else elsewhere).append(entry)
+    return [entry for rank in (own, nowhere, elsewhere) for entry in sorted(rank, key=_newest)]
 
 
 def candidate(entry: Entry, summary: Summary, is_same: SameWorkspace) -> Candidate:
@@ -117,6 +128,17 @@ def candidate(entry: Entry, summary: Summary, is_same: SameWorkspace) -> Candida
         entry=entry,
         degraded=summary.degraded,
     )
+
+
+def _newest(entry: Entry) -> tuple[int, str]:
+    """Sorts the newest first, and equal ones by id, since a `str` compares by code point."""
+    return -entry.header.created_at, entry.header.id
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _searched(session_id: str, cwd: str | None, title: str | None) -> str:
+    """All that is searched of a session, lower-cased once and not at every keystroke."""
+    return lower(_BETWEEN.join([text for text in (session_id, cwd, title) if text is not None]))
 
 
 def _is_same(entry: Entry, is_same: SameWorkspace) -> bool:

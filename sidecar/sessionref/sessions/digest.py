@@ -17,7 +17,7 @@ from sessionref.sessions.workers import Stop
 from sessionref_protocol import ecmascript
 
 
-class Digest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Digest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """What a log came to. Without a header it could not be read."""
 
     stamp: Stamp
@@ -38,7 +38,7 @@ class Digest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return not self.passing and self.stamp.holds(identity)
 
 
-class Look(msgspec.Struct, frozen=True):
+class Look(msgspec.Struct, frozen=True, gc=False):
     """A digest, and the state in which its reader paused, as JSON; empty where there is none."""
 
     digest: Digest

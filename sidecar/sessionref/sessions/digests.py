@@ -66,13 +66,10 @@ class Digests:
         """How many logs were looked at since they changed."""
         return len(self._told) - len(self._pending)
 
-    def knows(self, path: str) -> bool:
-        """Whether there is a log that is to be read, as far as is known."""
-        return path in self._told
-
-    def told(self, path: str | None, otherwise: Summary) -> Summary:
-        """What is known of a log, or `otherwise` where it is not known at all."""
-        return self._told.get(path or "", otherwise)
+    @property
+    def told(self) -> Mapping[str, Summary]:
+        """What is known of each log that is to be read."""
+        return self._told
 
     def expect(self, logs: Mapping[str, SeenLog]) -> None:
         """These are the logs now. What changed is looked at in the background."""
@@ -92,7 +89,7 @@ class Digests:
 
     async def wait(self, paths: Sequence[str]) -> None:
         """Until these logs have been looked at, the first ones first."""
-        missing = [path for path in paths if path in self._pending]
+        missing = [path for path in paths if path in self._pending] if self._pending else []
         if not missing:
             return
         self._urgent = missing[::-1]
@@ -179,7 +176,7 @@ class Digests:
             if seen is not None and path not in self._under_way:
                 self._under_way.add(path)
                 batch.append((seen, self._looks.get(path)))
-                size += seen.stamp.identity.size
+                size += seen.stamp.size
                 if size >= _BATCH_BYTES or len(batch) == _BATCH_LOGS:
                     break
         return batch

@@ -8,7 +8,7 @@ than is new, see `readings`. Source: issue "instant at ten thousand sessions".
 import asyncio
 import math
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 import anyio
@@ -30,6 +30,9 @@ _WALK_SECONDS: Final = 0.15
 
 _FEW: Final = 256
 """With so few sessions a walk costs less than believing one could: it is always made again."""
+
+_NOTHING: Final = Summary()
+_UNREAD: Final = Summary(is_known=False)
 
 _COUNT_SECONDS: Final = 2.0
 """How long sessions are waited for that are only to be counted."""
@@ -83,25 +86,17 @@ class DshStore:
 
     async def summaries(self, entries: Collection[Entry]) -> Mapping[str, Summary]:
         """The latest title of each and so on; an empty one where the log is unreadable."""
-        own = self._own(entries)
-        paths = [entry.path for entry in own if entry.path is not None and entry.problem is None]
+        paths = self._paths(entries)
         now = time.monotonic()
         await self._sight_since(now - _FRESH_SECONDS)
-        if not all(map(self._digests.knows, paths)):
+        if not self._digests.told.keys() >= set(paths):
             await self._sight_since(now)
         await self._digests.wait(paths)
-        return self._summaries(own, Summary())
+        return self._summaries(entries, _NOTHING)
 
     def known(self, entries: Collection[Entry]) -> Mapping[str, Summary]:
         """As much of the same as can be told at once."""
-        return self._summaries(self._own(entries), Summary(is_known=False))
-
-    def _summaries(self, own: Collection[Entry], otherwise: Summary) -> dict[str, Summary]:
-        told = self._digests.told
-        return {
-            entry.header.id: Summary() if entry.problem else told(entry.path, otherwise)
-            for entry in own
-        }
+        return self._summaries(entries, _UNREAD)
 
     async def roots(self) -> tuple[RootState, ...]:
         """The root, with the number of its sessions or what is wrong with it."""
@@ -112,8 +107,22 @@ class DshStore:
         sessions = len(listing.entries)
         return (RootState(path=self._root.path, sessions=sessions, strangers=listing.strangers),)
 
-    def _own(self, entries: Collection[Entry]) -> Collection[Entry]:
-        return [entry for entry in entries if entry.store == self._root.path]
+    def _paths(self, entries: Collection[Entry]) -> Sequence[str]:
+        """The logs of those entries that are of this root, and can be read as far as is known."""
+        root = self._root.path
+        return [
+            entry.path
+            for entry in entries
+            if entry.store == root and entry.problem is None and entry.path is not None
+        ]
+
+    def _summaries(self, entries: Collection[Entry], otherwise: Summary) -> dict[str, Summary]:
+        root, told = self._root.path, self._digests.told
+        return {
+            entry.header.id: _NOTHING if entry.problem else told.get(entry.path or "", otherwise)
+            for entry in entries
+            if entry.store == root
+        }
 
     async def _sight_since(self, since: float) -> Sight:
         """The sight of a walk that began no earlier than `since`. Raises `ReadError`."""

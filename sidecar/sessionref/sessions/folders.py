@@ -23,7 +23,7 @@ _ABSENT: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG})
 """What the system says of a path that no session can have here."""
 
 
-class Log(msgspec.Struct, frozen=True):
+class Log(msgspec.Struct, frozen=True, gc=False):
     """The log of a session folder: the one of the highest generation in it."""
 
     path: str
@@ -32,7 +32,7 @@ class Log(msgspec.Struct, frozen=True):
     """Set where the folder has logs of both encodings, of which neither is to be preferred."""
 
 
-class Contents(msgspec.Struct, frozen=True, array_like=True):
+class Contents(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What is in a session folder."""
 
     names: tuple[str, ...]

@@ -22,7 +22,7 @@ from sessionref.sessions.paths import LogName
 from sessionref.sessions.state import FoldState
 
 
-class Place(msgspec.Struct, frozen=True):
+class Place(msgspec.Struct, frozen=True, gc=False):
     """Where a log lies: the names that its header must agree with."""
 
     project: str

@@ -43,7 +43,7 @@ class LogFile:
         self._opened = os.fstat(descriptor)
         if not stat.S_ISREG(self._opened.st_mode):
             raise ReadError("io", "a log is not a regular file", path=path)
-        self.stamp = Stamp(looked_at, identity(self._opened))
+        self.stamp = Stamp.of(identity(self._opened), looked_at)
         self._print: int | None = None
 
     @property

@@ -7,7 +7,7 @@ imports nothing of ours but the error causes. Another agent's sessions come as a
 import enum
 import math
 from collections.abc import Collection, Mapping
-from typing import Literal, Protocol
+from typing import Literal, Protocol, Self
 
 import msgspec
 
@@ -27,7 +27,7 @@ class Voice(enum.Enum):
     """Anything else on the surface: tools, plugins, system, earlier snapshots. Never quoted."""
 
 
-class Header(msgspec.Struct, frozen=True, kw_only=True):
+class Header(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The first line of a session's log. Wrong types in the optional fields count as absent."""
 
     id: str
@@ -55,7 +55,7 @@ class Node(msgspec.Struct, frozen=True, gc=False):
     """The text blocks joined with a line feed; empty for `Voice.OTHER`, which is never kept."""
 
 
-class Degraded(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
+class Degraded(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel", gc=False):
     """Why a reading is less than certain, although it could be made."""
 
     reason: Literal["unknown_events", "newer_format", "damaged"]
@@ -85,7 +85,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     degraded: Degraded | None = None
 
 
-class Summary(msgspec.Struct, frozen=True):
+class Summary(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """What a listing tells of a session beyond its header; nothing where it cannot be read."""
 
     title: str | None = None
@@ -134,13 +134,18 @@ class ReadError(Exception):
         self.rivals = rivals
         self.claimed_id = claimed_id
 
+    def alone(self) -> Self:
+        """This error, to be kept: without what led to it, which would be kept as well."""
+        self.__cause__ = self.__context__ = None
+        return self.with_traceback(None)
+
     @property
     def may_pass(self) -> bool:
         """Whether another try may find something else although the log is the same."""
         return self.cause in {"io", "denied", "changed"}
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
+class Entry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One session as a listing knows it. The header is known; reading may still fail."""
 
     header: Header

@@ -18,7 +18,7 @@ _ESCAPE: Final = re.compile(r"~([0-9A-F]{4})")
 _LOG_NAME: Final = re.compile(r"session(?:\.v([1-9][0-9]{0,8}))?\.jsonl(\.zstd)?", re.ASCII)
 
 
-class LogName(msgspec.Struct, frozen=True):
+class LogName(msgspec.Struct, frozen=True, gc=False):
     """What the name of a log file says."""
 
     generation: int

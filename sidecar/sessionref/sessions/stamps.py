@@ -9,7 +9,8 @@ nothing. Source: issue "instant at ten thousand sessions", 1.
 import os
 import zlib
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from operator import attrgetter
+from typing import Final
 
 import msgspec
 
@@ -25,37 +26,39 @@ Read = Callable[[int, int], bytes]
 """Bytes of a file: at an offset, of a size."""
 
 
-class Identity(NamedTuple):
-    """What the system says of a file or folder. Times are nanoseconds since the epoch."""
+Identity = tuple[int, int, int, int, int]
+"""What the system says of a file or folder: device, inode, size in bytes, and when it was modified
+and changed, in nanoseconds since the epoch."""
 
-    device: int
-    inode: int
-    size: int
-    modified_at: int
-    changed_at: int
-
-
-def identity(found: os.stat_result) -> Identity:
-    """The identity in what the system answered."""
-    return Identity(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+identity: Final[Callable[[os.stat_result], Identity]] = attrgetter(
+    "st_dev", "st_ino", "st_size", "st_mtime_ns", "st_ctime_ns"
+)
+"""The identity in what the system answered."""
 
 
-class Stamp(msgspec.Struct, frozen=True, array_like=True):
-    """An identity, and when the system was asked for it, at the earliest."""
+class Stamp(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """An identity, and when the system was asked for it."""
 
-    looked_at: int
-    """Wall clock, in nanoseconds since the epoch."""
     identity: Identity
+    looked_at: int
+    """Wall clock, in nanoseconds since the epoch, right before."""
+    is_settled: bool
+    """Whether any later change would show in the identity."""
+
+    @staticmethod
+    def of(found: Identity, looked_at: int) -> "Stamp":
+        """The stamp of what had this identity when it was looked at."""
+        _, _, _, modified_at, changed_at = found
+        return Stamp(found, looked_at, max(modified_at, changed_at) < looked_at - _SETTLING_NS)
 
     @property
-    def is_settled(self) -> bool:
-        """Whether any later change would show in the identity."""
-        _, _, _, modified_at, changed_at = self.identity
-        return max(modified_at, changed_at) < self.looked_at - _SETTLING_NS
+    def size(self) -> int:
+        """In bytes."""
+        return self.identity[2]
 
-    def holds(self, identity: Identity) -> bool:
+    def holds(self, found: Identity) -> bool:
         """Whether what has this identity now is surely the same as it was then."""
-        return self.identity == identity and self.is_settled
+        return self.is_settled and self.identity == found
 
 
 def print_of(read: Read, size: int) -> int:

@@ -5,6 +5,9 @@ logs claim is in conflict. This module opens no log. Source: the contract, secti
 corners 27, 28 and 34 to 37, with our differences.
 """
 
+from operator import attrgetter
+from typing import Final
+
 import msgspec
 
 from sessionref.sessions.folders import Log, children
@@ -12,6 +15,8 @@ from sessionref.sessions.header import FirstLine
 from sessionref.sessions.home import archived_sessions
 from sessionref.sessions.model import Entry, Listing, Problem, ReadError
 from sessionref.sessions.paths import decode_segment
+
+_created_at: Final = attrgetter("header.created_at")
 
 
 class Survey:
@@ -31,7 +36,7 @@ class Survey:
         try:
             folders, others = children(path, missing_ok=True)
         except ReadError as error:
-            self._problems.append(Problem(path=path, error=error))
+            self._problems.append(Problem(path=path, error=error.alone()))
             return []
         self._strangers += len(others)
         return folders
@@ -60,12 +65,14 @@ class Survey:
 
     def add_problem(self, path: str, folder: str, error: ReadError) -> None:
         """A session folder of which not even a header could be read."""
-        self._problems.append(Problem(path=path, error=error, session_id=decode_segment(folder)))
+        session_id = decode_segment(folder)
+        self._problems.append(Problem(path=path, error=error.alone(), session_id=session_id))
 
     def listing(self, *, is_complete: bool = True) -> Listing:
-        """All of it."""
+        """All of it, the newest sessions first, since nearly everybody wants them so."""
+        newest_first = sorted(self._entries.values(), key=_created_at, reverse=True)
         return Listing(
-            entries=tuple(self._entries.values()),
+            entries=tuple(newest_first),
             problems=tuple(self._problems),
             strangers=self._strangers,
             is_complete=is_complete,

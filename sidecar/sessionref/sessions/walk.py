@@ -25,7 +25,7 @@ Key = tuple[str, str]
 """A session folder: the name of its project's folder, and its own."""
 
 
-class SeenLog(msgspec.Struct, frozen=True):
+class SeenLog(msgspec.Struct, frozen=True, gc=False):
     """A log as a walk saw it."""
 
     log: Log
@@ -33,7 +33,7 @@ class SeenLog(msgspec.Struct, frozen=True):
     first: FirstLine | ReadError
 
 
-class SeenFolder(msgspec.Struct, frozen=True):
+class SeenFolder(msgspec.Struct, frozen=True, gc=False):
     """A session folder as a walk saw it."""
 
     stamp: Stamp
@@ -114,17 +114,19 @@ class _Walk:
     def _visit(self, project: str, folder: str, path: str) -> None:
         try:
             seen = self._folder((project, folder), path)
-            if seen.contents.strangers:
-                self.survey.add_strangers(seen.contents.strangers)
-            if seen.log is None:
+            self.survey.add_strangers(seen.contents.strangers)
+            log = seen.log
+            if log is None:
                 return
-            path = seen.log.path
-            first = self._log(seen.log).first
-            if isinstance(first, ReadError):
-                raise first
-            self.survey.add(first, seen.log)
+            path = log.path
+            first = self._log(log).first
         except ReadError as error:
             self.survey.add_problem(path, folder, error)
+            return
+        if isinstance(first, ReadError):
+            self.survey.add_problem(path, folder, first)
+        else:
+            self.survey.add(first, log)
 
     def _folder(self, key: Key, path: str) -> SeenFolder:
         known = self._known_folders.get(key)
@@ -140,7 +142,7 @@ class _Walk:
             log = self._root.log_in(path, key[0], inside)
             if known is not None and known.log == log:
                 log = known.log
-            known = SeenFolder(Stamp(looked_at, found), inside, log)
+            known = SeenFolder(Stamp.of(found, looked_at), inside, log)
         self.folders[key] = known
         return known
 
@@ -152,7 +154,7 @@ class _Walk:
         except OSError as error:
             raise read_error(error, log.path) from error
         if known is None or known.log is not log or not known.stamp.holds(found):
-            known = SeenLog(log, Stamp(looked_at, found), self._first_line(log))
+            known = SeenLog(log, Stamp.of(found, looked_at), self._first_line(log))
         if not isinstance(known.first, ReadError) or not known.first.may_pass:
             self.logs[log.path] = known
         return known
@@ -161,4 +163,4 @@ class _Walk:
         try:
             return self._root.first_line(log, self._stop)
         except ReadError as error:
-            return error
+            return error.alone()
