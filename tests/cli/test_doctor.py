@@ -222,13 +222,18 @@ def test_one_session_in_two_roots_is_named_once_with_both_files(tmp_path: Path) 
 
 
 def test_nobody_is_told_to_move_the_only_file(tmp_path: Path) -> None:
-    """A root that is named twice holds everything twice, as far as reading goes."""
-    root = tmp_path / "root"
+    """Two roots may lead to one file; the same root named twice is one root."""
+    root, other = tmp_path / "root", tmp_path / "other"
     file = logs.write_log(root, "only", [logs.user("q")])
     code, report = shell.report("doctor", "--root", root, "--root", f"{root}/", home=tmp_path)
+    assert (code, report["problems"]) == (0, [])
+    link = logs.write_log(other, "only", [])
+    link.unlink()
+    link.symlink_to(file)
+    code, report = shell.report("doctor", "--root", root, "--root", other, home=tmp_path)
     assert code == 1
     (problem,) = report["problems"]
-    assert {Path(each) for each in problem["files"]} == {file}
+    assert {Path(each) for each in problem["files"]} == {file, link}
     assert "move" not in problem["advice"]
     assert "only once" in problem["advice"]
 

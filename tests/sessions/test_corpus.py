@@ -45,6 +45,12 @@ class Shelf:
         header = Header(id=session_id, created_at=1, version=0)
         return Reading(header=header, nodes=(), captured_through_seq=None, title=found)
 
+    async def entry(self, session_id: str) -> Entry:
+        for entry in (await self.list()).entries:
+            if entry.header.id == session_id:
+                return entry
+        raise ReadError("not_found", "not here")
+
     async def summaries(self, entries: Collection[Entry]) -> Mapping[str, Summary]:
         own = [entry.header.id for entry in entries if entry.store == self.name]
         titles = {key: self.sessions.get(key) for key in own}
@@ -63,7 +69,7 @@ class Broken:
     async def _fail(self, *_: object, **__: object) -> object:
         raise ReadError("io", "the disk is gone", path="/gone")
 
-    list = read = summaries = roots = _fail
+    list = read = entry = summaries = roots = _fail
 
 
 def ask(corpus: Corpus, question: Callable[[Corpus], Awaitable[T]]) -> T:
