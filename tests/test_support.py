@@ -1,5 +1,6 @@
 """The tests' own tools: what the other tests take for granted."""
 
+import gzip
 import json
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from support.sidecar import Sidecar, WireError
 
 
 @pytest.mark.parametrize("name", roots.NAMES)
-def test_packing_an_unpacked_archive_gives_the_same_bytes(
+def test_packing_an_unpacked_archive_gives_the_same_archive(
     name: str, session_roots: Callable[[str], Path]
 ) -> None:
     source = Path(roots.__file__).parents[1] / "roots" / "pack.py"
@@ -29,7 +30,9 @@ def test_packing_an_unpacked_archive_gives_the_same_bytes(
         check=True,
         timeout=60,
     ).stdout
-    assert packed == (roots.ARCHIVES / f"{name}.tar.gz").read_bytes()
+    # How gzip packs the same bytes differs between versions of Python and of zlib.
+    archive = (roots.ARCHIVES / f"{name}.tar.gz").read_bytes()
+    assert gzip.decompress(packed) == gzip.decompress(archive)
 
 
 def test_the_corrupt_archive_keeps_its_links_and_its_odd_files(

@@ -243,7 +243,7 @@ def test_numbers_beyond_every_range_are_infinite_and_pass_through_raw() -> None:
 
 
 @pytest.mark.parametrize("opening", [b"[", b'{"a":', b'[{"\\ud83d":'])
-@pytest.mark.parametrize("levels", [3000, 200_000])
+@pytest.mark.parametrize("levels", [100_000, 200_000])
 def test_too_deep_is_said_and_never_a_recursion_error(opening: bytes, levels: int) -> None:
     deep = opening * levels
     for text in (deep, b'{"unknown":"\\ud83d","anything":' + deep):
