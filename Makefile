@@ -27,10 +27,12 @@ test: install ## run the tests (Python only)
 	@mkdir -p $(VENV)/tmp
 	@TMPDIR=$(CURDIR)/$(VENV)/tmp $(BIN)/python -m pytest
 
-test-clients: install ## run the tests of hosts in other languages; needs node, 18 or newer
-	@command -v node >/dev/null || { \
-		echo "make test-clients: there is no node; install it, 18 or newer (Debian: nodejs)" >&2; \
-		exit 1; }
+test-clients: install ## run the tests of other hosts and of editors; needs node, nvim, emacs
+	@for each in node npm nvim emacs; do command -v $$each >/dev/null || { \
+		echo "make test-clients: there is no $$each; Debian has it all: nodejs npm neovim" \
+			"emacs-nox elpa-eglot elpa-markdown-mode" >&2; \
+		exit 1; }; done
+	@npm ci --prefix tests/clients --silent --no-fund --no-audit
 	@SESSIONREF="$(CURDIR)/$(BIN)/sessionref" node --test tests/clients/*.test.mjs
 
 bench: install ## measure, beside floors; QUICK=1 for a minute's worth, ONLY=NAME for one group

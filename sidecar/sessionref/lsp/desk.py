@@ -43,7 +43,7 @@ class Desk:
     def configure(self, changed: object) -> None:
         """Take over settings; those that are not named stay as the editor started us with."""
         given = self.client.options
-        if isinstance(changed, dict) and (given is None or isinstance(given, dict)):
+        if isinstance(changed, dict) and (not given or isinstance(given, dict)):
             given = {**(given or {}), **changed}
         self.settings, problems = read_settings(given)
         for problem in problems:

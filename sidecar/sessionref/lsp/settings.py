@@ -58,7 +58,7 @@ def read_settings(given: object) -> tuple[Settings, list[Problem]]:
     """The settings that a JSON value makes, and what is wrong with it. Unknown names are ignored;
     null means unset.
     """
-    if given is None:
+    if given is None or given == []:  # an empty table of Lua may come as either
         return Settings(), []
     if not isinstance(given, dict):
         return Settings(), [Problem("settings", "they must be an object")]
