@@ -337,6 +337,8 @@ class Candidate(_Out, frozen=True, kw_only=True):
     """Whether its agent is at work, where the host tells."""
     degraded: Degraded | None = None
     """Set where the log holds more than this program knows how to read."""
+    preview: str | None = None
+    """The first words of its first prompt, safe to show; only with `--index-previews`."""
 
 
 class ListCandidatesResult(_Out, frozen=True, kw_only=True):
@@ -616,9 +618,18 @@ class EmptyParams(_In, frozen=True, kw_only=True):
 
 
 class IndexState(_Out, frozen=True, kw_only=True):
-    """What is remembered between reads."""
+    """What is remembered of sessions between reads."""
 
-    state: Literal["off"]
+    state: Literal["disk", "memory"]
+    """`disk`: in a file, too, for the next process; `memory`: as long as this one lives."""
+    sessions: int
+    """How many there were when it was last looked."""
+    folded: int
+    """Of how many is known what is in them, titles for example."""
+    pending: int
+    """Of how many that is to be found out, in the background or when it is asked for."""
+    path: str | None = None
+    """The file, where there is one."""
 
 
 class StatusResult(_Out, frozen=True, kw_only=True):

@@ -3,6 +3,7 @@
 Imports stay inside the commands: what one does not need must not slow its start.
 """
 
+import gc
 import os
 import signal
 import sys
@@ -20,6 +21,8 @@ _WITHOUT_VALUE: Final = frozenset(
         "--omissions",
         "--no-archived",
         "--no-subagents",
+        "--no-index",
+        "--index-previews",
     ]
 )
 
@@ -27,6 +30,7 @@ _WITHOUT_VALUE: Final = frozenset(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     command, rest = _split(list(sys.argv[1:] if arguments is None else arguments))
+    gc.disable()  # what imports make stays, so looking for garbage in it only takes time
     match command:
         case "serve":
             _leave_on_signals()
@@ -43,6 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from .cli.options import parser
 
             parser().error(f"there is no command {command[:80]!r}; see sessionref --help")
+    gc.freeze()
+    gc.enable()
     try:
         return run(rest)
     except KeyboardInterrupt:

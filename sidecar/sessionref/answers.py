@@ -40,6 +40,7 @@ def candidate(found: candidates.Candidate) -> types.Candidate:
         persisted=entry.persisted,
         running=entry.running,
         degraded=_degraded(found.degraded),
+        preview=found.preview,
     )
 
 

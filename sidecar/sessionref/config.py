@@ -5,6 +5,7 @@ Nothing here reads session files or knows the wire. Sources: the contract, secti
 """
 
 import os
+import sys
 from collections.abc import Mapping
 from typing import Final, Literal, TypeVar
 
@@ -161,7 +162,26 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     framing: FramingMode = "auto"
     log_level: LogLevel = "warning"
     log_file: str | None = None
+    cache_folder: str | None = None
+    """Where the index of sessions is kept. None: in memory only."""
+    index_previews: bool = False
+    """The first words of sessions are kept and shown, too."""
     limits: Limits = LIMITS
+
+
+def default_cache_folder(environ: Mapping[str, str], platform: str = sys.platform) -> str:
+    """Where this program keeps what it can make again: where the system has such things."""
+    given = environ.get("SESSIONREF_CACHE_DIR")
+    if given:
+        return os.path.abspath(given)
+    if platform == "win32":
+        local = environ.get("LOCALAPPDATA") or os.path.expanduser("~\\AppData\\Local")
+        return os.path.join(local, "sessionref", "Cache")
+    shared = environ.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(shared):
+        own = ("Library", "Caches") if platform == "darwin" else (".cache",)
+        shared = os.path.join(os.path.expanduser("~"), *own)
+    return os.path.join(shared, "sessionref")
 
 
 def default_root(environ: Mapping[str, str]) -> str:

@@ -35,17 +35,27 @@ _PROGRESS_SECONDS: Final = 0.1
 """Progress is told at most this often."""
 
 
+_NOTHING_KNOWN: Final = types.IndexState(state="memory", sessions=0, folded=0, pending=0)
+
+
 class Handlers:
     """Everything that a host can ask; holds what `initialize` agreed on."""
 
     def __init__(
-        self, config: Config, corpus: Corpus, resolver: Resolver, workers: Workers
+        self,
+        config: Config,
+        corpus: Corpus,
+        resolver: Resolver,
+        workers: Workers,
+        index: Callable[[], types.IndexState] = lambda: _NOTHING_KNOWN,
     ) -> None:
+        """`index`: what `status` says of what is remembered."""
         self._config = config
         self._settings = config.settings
         self._corpus = corpus
         self._resolver = resolver
         self._workers = workers
+        self._index = index
         self._started = time.monotonic()
         self._dispatcher: Dispatcher
         self._outlet: Outlet
@@ -220,7 +230,7 @@ class Handlers:
             queued_output_bytes=self._outlet.queued,
             abandoned_reads=self._workers.abandoned,
             roots=answers.roots(roots),
-            index=types.IndexState(state="off"),
+            index=self._index(),
         )
 
     def _settings_of(self, given: types.ConfigInput | None) -> Settings:

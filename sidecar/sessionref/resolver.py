@@ -36,7 +36,7 @@ _SUMMARIES_A_STEP: Final = 64
 """How many logs are asked for their summaries between two reports of progress."""
 
 _PATIENCE_SECONDS: Final = 2.0
-"""How long a list waits for what may be left out of it: at most half the time there is."""
+"""How long a list waits for what may come later: at most half the time there is."""
 
 Report = Callable[[int, int], None]
 """Called with how many sessions were looked at, of how many."""

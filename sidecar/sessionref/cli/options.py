@@ -18,6 +18,7 @@ from sessionref.config import (
     Scope,
     Settings,
     Workspaces,
+    default_cache_folder,
     default_root,
 )
 
@@ -39,8 +40,9 @@ Options are also environment variables: SESSIONREF_ROOTS (a path list),
 SESSIONREF_FRAMING, SESSIONREF_POLICY, SESSIONREF_MAX_REFERENCES,
 SESSIONREF_MAX_REFERENCE_BYTES, SESSIONREF_CANDIDATE_LIMIT, SESSIONREF_CONTEXT_WINDOW,
 SESSIONREF_ONLY_WORKSPACES (a path list), and with 0 or 1 SESSIONREF_SALVAGE,
-SESSIONREF_OMISSIONS, SESSIONREF_NO_ARCHIVED, SESSIONREF_NO_SUBAGENTS;
-SESSIONREF_LOG_LEVEL, SESSIONREF_LOG_FILE. An option wins over its variable.
+SESSIONREF_OMISSIONS, SESSIONREF_NO_ARCHIVED, SESSIONREF_NO_SUBAGENTS, SESSIONREF_NO_INDEX,
+SESSIONREF_INDEX_PREVIEWS; SESSIONREF_LOG_LEVEL, SESSIONREF_LOG_FILE. An option wins over its
+variable. SESSIONREF_CACHE_DIR is the folder of the index, by default where the system has caches.
 """
 
 
@@ -115,6 +117,18 @@ def parser(command: str = "") -> argparse.ArgumentParser:
     made.add_argument(
         "--deny", metavar="ID", action="append", help="never know of this session; repeatable"
     )
+    made.add_argument(
+        "--no-index",
+        action="store_true",
+        default=None,
+        help="keep what is known of sessions in memory only",
+    )
+    made.add_argument(
+        "--index-previews",
+        action="store_true",
+        default=None,
+        help="keep and show the first words of sessions, too",
+    )
     made.add_argument("--log-level", choices=get_args(LogLevel), help="default: warning")
     made.add_argument("--log-file", metavar="FILE", help="default: stderr")
     return made
@@ -176,6 +190,10 @@ def config(
         framing=one_of("framing", get_args(FramingMode), "auto"),
         log_level=one_of("log_level", get_args(LogLevel), "warning"),
         log_file=value("log_file")[1],
+        cache_folder=(
+            None if options.no_index or switch("no_index") else default_cache_folder(environ)
+        ),
+        index_previews=bool(options.index_previews or switch("index_previews")),
     )
 
 

@@ -67,6 +67,7 @@ async def _serve(settled: Config, inward: int, outward: int) -> None:
     async def finish(code: int) -> None:
         for end in ends:
             end()
+        await parts.close()
         await flush_log(log)
         stdio.leave(code)
 

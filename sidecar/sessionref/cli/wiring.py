@@ -18,13 +18,16 @@ from sessionref.handlers import Handlers
 from sessionref.resolver import Resolver
 from sessionref.sessions.corpus import Corpus
 from sessionref.sessions.dsh import DshStore
-from sessionref.sessions.model import Store
+from sessionref.sessions.index import Index
 from sessionref.sessions.workers import Workers
+from sessionref_protocol import types
 from sessionref_protocol.types import Agent
 
 T = TypeVar("T")
 
 _LOG_FLUSH_SECONDS: Final = 0.2
+_CLOSE_SECONDS: Final = 1.0
+_BACKGROUND_THREADS: Final = 2
 
 FROM_A_SHELL: Final = Call(0.0, lambda _: None)
 """A request of nobody who waits for progress."""
@@ -34,22 +37,56 @@ class Parts(NamedTuple):
     """What answers questions about sessions."""
 
     workers: Workers
-    stores: tuple[Store, ...]
+    stores: tuple[DshStore, ...]
     """One for each root, in their order."""
     corpus: Corpus
     """All stores as one."""
     handlers: Handlers
+    index_file: Index | None
+
+    async def close(self) -> None:
+        """Keep what was found out, if that does not take long."""
+        index = self.index_file
+        if index is not None and index.epoch:
+            with anyio.move_on_after(_CLOSE_SECONDS, shield=True):
+                async with anyio.create_task_group() as tasks:
+                    for store in self.stores:
+                        tasks.start_soon(store.close)
+                await self.workers.run(lambda _: index.close())
 
 
 def wire(settled: Config) -> Parts:
     """Needs a running event loop."""
     limits = settled.limits
     workers = Workers(limits.max_concurrent_reads, limits.max_abandoned_reads)
-    stores = tuple(DshStore(root, workers=workers, limits=limits) for root in settled.roots)
-    corpus = Corpus(stores)
-    return Parts(
-        workers, stores, corpus, Handlers(settled, corpus, Resolver(corpus, workers), workers)
+    background = Workers(_BACKGROUND_THREADS, limits.max_abandoned_reads)
+    index = None if settled.cache_folder is None else Index(settled.cache_folder)
+    stores = tuple(
+        DshStore(
+            root,
+            workers,
+            limits,
+            background=background,
+            index=index,
+            openings=settled.index_previews,
+        )
+        for root in settled.roots
     )
+    corpus = Corpus(stores)
+
+    def state() -> types.IndexState:
+        states = [store.state for store in stores]
+        is_used = index is not None and index.is_used
+        return types.IndexState(
+            state="disk" if is_used else "memory",
+            sessions=sum(state.sessions for state in states),
+            folded=sum(state.folded for state in states),
+            pending=sum(state.pending for state in states),
+            path=index.path if index is not None and is_used else None,
+        )
+
+    handlers = Handlers(settled, corpus, Resolver(corpus, workers), workers, state)
+    return Parts(workers, stores, corpus, handlers, index)
 
 
 def start_log(settled: Config) -> stdio.Outlet:
@@ -81,7 +118,11 @@ def ask(settled: Config, question: Callable[[Parts], Awaitable[T]]) -> T:
     async def answer() -> T:
         log = start_log(_for_people(settled))
         try:
-            return await question(wire(settled))
+            parts = wire(settled)
+            try:
+                return await question(parts)
+            finally:
+                await parts.close()
         finally:
             await flush_log(log)
 

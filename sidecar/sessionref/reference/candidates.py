@@ -52,6 +52,8 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     entry: Entry
     degraded: Degraded | None
     """Set where the log holds more than we know how to read."""
+    preview: str | None
+    """The first words of its first prompt, safe to show, where they were asked for."""
 
 
 class Filter(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,6 +129,7 @@ def candidate(entry: Entry, summary: Summary, is_same: SameWorkspace) -> Candida
         same_workspace=_is_same(entry, is_same),
         entry=entry,
         degraded=summary.degraded,
+        preview=printable(summary.opening) if summary.opening else None,
     )
 
 

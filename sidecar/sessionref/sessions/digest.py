@@ -17,68 +17,70 @@ from sessionref.sessions.workers import Stop
 from sessionref_protocol import ecmascript
 
 
-class Digest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """What a log came to. Without a header it could not be read."""
+class Digest(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """What a log came to."""
 
     stamp: Stamp
     """Of the file that was looked at."""
     summary: Summary
+    failed: bool = False
+    """The log could not be read."""
     passing: bool = False
     """Another look may find something else, although the file is the same."""
-    header: Header | None = None
-    position: int = 0
-    """Where the next look may go on: the bytes before it have been read."""
-    print: int = 0
-    """Of those bytes."""
-    opening: str | None = None
-    """Of what is in them."""
 
     def holds(self, identity: Identity) -> bool:
         """Whether what has this identity now would come to the same."""
         return not self.passing and self.stamp.holds(identity)
 
 
+class Rest(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Where a later look can go on, if the file still begins with what was read of it."""
+
+    position: int
+    """The bytes before it have been read."""
+    print: int
+    """Of those bytes."""
+    state: FoldState
+    opening: str | None = None
+    """Of what is in those bytes; None where it was not asked for."""
+
+
 class Look(msgspec.Struct, frozen=True, gc=False):
-    """A digest, and the state in which its reader paused, as JSON; empty where there is none."""
+    """A digest, and a `Rest` as JSON; None where there is none, or it lies elsewhere."""
 
     digest: Digest
-    state: bytes = b""
+    rest: bytes | None = None
 
 
-def look(root: Root, log: Log, seen: Stamp, before: Look | None, stop: Stop) -> Look:
+def look(
+    root: Root, log: Log, header: Header, seen: Stamp, before: bytes | None, stop: Stop
+) -> Look:
     """Look at a log as it is now. What is wrong with it is part of the answer.
 
-    `seen`: of the file, before it was opened; `before`: an earlier look, to go on from.
+    `seen`: of the file, before it was opened; `before`: the rest of an earlier look.
     """
-    start = None if before is None else _start(root, log, before)
+    start = None if before is None else _start(root, log, header, before)
     try:
         return look_of(root.take(log, stop, start))
     except ReadError as error:
-        return Look(Digest(stamp=seen, summary=Summary(), passing=error.may_pass))
+        return Look(Digest(seen, Summary(), failed=True, passing=error.may_pass))
 
 
 def look_of(taken: Taken) -> Look:
     """The look that a reading was."""
     assert taken.start is not None
     reader, position = taken.start.pause
-    digest = Digest(
-        stamp=taken.stamp,
-        summary=Summary.of(taken.reading),
-        header=taken.reading.header,
-        position=position,
-        print=taken.start.print,
-        opening=reader.opening,
-    )
-    return Look(digest, ecmascript.encode(reader.state()))
+    rest = Rest(position, taken.start.print, reader.state(), reader.opening)
+    return Look(Digest(taken.stamp, Summary.of(taken.reading)), ecmascript.encode(rest))
 
 
-def _start(root: Root, log: Log, before: Look) -> Start | None:
-    digest = before.digest
-    if digest.header is None or not before.state:
-        return None
+def _start(root: Root, log: Log, header: Header, before: bytes) -> Start | None:
     try:
-        state = ecmascript.decode(before.state, FoldState)
+        rest = ecmascript.decode(before, Rest)
     except msgspec.DecodeError:
         return None
-    reader = root.reader(log, header=digest.header, state=state, opening=digest.opening)
-    return Start(Pause(reader, digest.position), digest.print)
+    if root.openings and rest.opening is None:
+        return None
+    opening = rest.opening if root.openings else None
+    reader = root.reader(log, header=header, state=rest.state, opening=opening)
+    return Start(Pause(reader, rest.position), rest.print)

@@ -7,7 +7,7 @@ waits for, then the newest sessions. How long anybody waits is not decided here.
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -17,6 +17,7 @@ import msgspec
 from sessionref.config import KIB
 from sessionref.sessions.digest import Digest, Look, look
 from sessionref.sessions.header import FirstLine
+from sessionref.sessions.log import Place
 from sessionref.sessions.model import ReadError, Summary
 from sessionref.sessions.root import Root
 from sessionref.sessions.walk import SeenLog
@@ -37,9 +38,22 @@ _UNREAD: Final = Summary(is_known=False)
 class Digests:
     """The digests of one root, by the path of the log."""
 
-    def __init__(self, root: Root, workers: Workers) -> None:
+    def __init__(
+        self,
+        root: Root,
+        workers: Workers,
+        *,
+        recall: Callable[[Place], bytes | None] = lambda _: None,
+        learned: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """`recall`: asked in threads for the rest of a look that is not kept here.
+
+        `learned`: told which log came to something else than before.
+        """
         self._root = root
         self._workers = workers
+        self._recall = recall
+        self._learned = learned
         self._looks: dict[str, Look] = {}
         self._told: dict[str, Summary] = {}
         """What is told of every log that was last seen and is to be read."""
@@ -54,7 +68,6 @@ class Digests:
         self._under_way: set[str] = set()
         self._waiters: set[_Waiter] = set()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._on_news: Callable[[Collection[str]], None] = lambda _: None
 
     @property
     def pending(self) -> int:
@@ -73,7 +86,7 @@ class Digests:
 
     def expect(self, logs: Mapping[str, SeenLog]) -> None:
         """These are the logs now. What changed is looked at in the background."""
-        for path in self._told.keys() - logs.keys():
+        for path in (self._looks.keys() | self._told.keys()) - logs.keys():
             self._forget(path)
         for path, seen in logs.items():
             if self._sure.get(path) is not seen:
@@ -86,6 +99,19 @@ class Digests:
         """Somebody else has looked at a log."""
         if path in self._told:
             self._take(path, found)
+
+    def recalled(self, looks: Mapping[str, Look]) -> None:
+        """An earlier process had looked at these logs."""
+        self._looks = {**looks, **self._looks}
+
+    def look(self, path: str) -> Look | None:
+        """The latest look at a log."""
+        return self._looks.get(path)
+
+    def stored(self, path: str, saved: Look) -> None:
+        """A look lies where `recall` finds it."""
+        if self._looks.get(path) is saved:
+            self._looks[path] = Look(saved.digest)
 
     async def wait(self, paths: Sequence[str]) -> None:
         """Until these logs have been looked at, the first ones first."""
@@ -114,15 +140,16 @@ class Digests:
             self._told[path] = msgspec.structs.replace(told, is_known=False)
 
     def _is_enough(self, digest: Digest, seen: SeenLog) -> bool:
-        missing = self._root.openings and digest.header is not None and digest.opening is None
-        return digest.holds(seen.stamp.identity) and not missing
+        if self._root.openings and not digest.failed and digest.summary.opening is None:
+            return False
+        return digest.holds(seen.stamp.identity)
 
     def _take(self, path: str, found: Look) -> None:
         known, digest = self._looks.get(path), found.digest
         if known is not None and known.digest.stamp.looked_at > digest.stamp.looked_at:
             return
         self._looks[path] = found
-        self._on_news((path,))
+        self._learned(path)
         seen = self._pending.get(path)
         if seen is None:
             self._told[path] = digest.summary
@@ -138,8 +165,7 @@ class Digests:
             waiter.tell(path)
 
     def _forget(self, path: str) -> None:
-        del self._told[path]
-        for known in (self._looks, self._sure, self._pending):
+        for known in (self._told, self._looks, self._sure, self._pending):
             known.pop(path, None)
         for waiter in self._waiters:
             waiter.tell(path)
@@ -189,15 +215,15 @@ class Digests:
         return [self._look(seen, known, stop) for seen, known in batch]
 
     def _look(self, seen: SeenLog, known: Look | None, stop: Stop) -> Look:
-        if self._root.openings and known is not None and known.digest.opening is None:
-            known = None  # only the beginning of the log tells it
+        assert isinstance(seen.first, FirstLine)
+        rest = None if known is None else known.rest or self._recall(seen.log.place)
         try:
-            return look(self._root, seen.log, seen.stamp, known, stop)
+            return look(self._root, seen.log, seen.first.header, seen.stamp, rest, stop)
         except StoppedError:
             raise
         except Exception:  # our fault, and no reason to hide other sessions
             _log.exception("A log could not be looked at: %s", seen.log.path)
-            return Look(Digest(stamp=seen.stamp, summary=Summary()))
+            return Look(Digest(seen.stamp, Summary(), failed=True))
 
 
 class _Waiter:

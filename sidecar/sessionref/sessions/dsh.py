@@ -16,7 +16,9 @@ import msgspec
 
 from sessionref.config import LIMITS, Limits
 from sessionref.sessions.digests import Digests
-from sessionref.sessions.model import Entry, Listing, Reading, RootState, Summary
+from sessionref.sessions.index import Index
+from sessionref.sessions.keeper import Keeper
+from sessionref.sessions.model import Entry, IndexState, Listing, Reading, RootState, Summary
 from sessionref.sessions.readings import Readings
 from sessionref.sessions.root import Root
 from sessionref.sessions.walk import Sight, Walker
@@ -48,15 +50,28 @@ class DshStore:
         limits: Limits = LIMITS,
         *,
         background: Workers | None = None,
+        index: Index | None = None,
+        openings: bool = False,
     ) -> None:
-        """`background`: do what nobody waits for."""
-        self._root = Root(root, limits)
+        """`background`: do what nobody waits for; `index`: where what is known is kept.
+
+        `openings`: the first words of first prompts are told of, too.
+        """
+        self._root = Root(root, limits, openings=openings)
         self._workers = workers
         self._walkers = Workers(1, 1)
         self._walker = Walker(self._root)
         self._walk: asyncio.Task[None] | None = None
         self._sight: Sight | None = None
-        self._digests = Digests(self._root, background or Workers(2, 2))
+        self._keeper = None if index is None else Keeper(index, self._root)
+        background = background or Workers(2, 2)
+        if self._keeper is None:
+            self._digests = Digests(self._root, background)
+        else:
+            keeper = self._keeper
+            self._digests = Digests(
+                self._root, background, recall=keeper.rest, learned=keeper.learned
+            )
         self._readings = Readings(self._root, workers, self._digests.learn)
 
     async def list(self, *, patience: float = math.inf) -> Listing:
@@ -107,6 +122,17 @@ class DshStore:
         sessions = len(listing.entries)
         return (RootState(path=self._root.path, sessions=sessions, strangers=listing.strangers),)
 
+    async def close(self) -> None:
+        """Keep what is not kept yet."""
+        if self._keeper is not None:
+            await self._keeper.close()
+
+    @property
+    def state(self) -> IndexState:
+        """How much of the root is known."""
+        sessions = 0 if self._sight is None else len(self._sight.listing.entries)
+        return IndexState(sessions, self._digests.folded, self._digests.pending)
+
     def _paths(self, entries: Collection[Entry]) -> Sequence[str]:
         """The logs of those entries that are of this root, and can be read as far as is known."""
         root = self._root.path
@@ -137,8 +163,9 @@ class DshStore:
 
     async def _look_around(self) -> None:
         try:
-            sight = await self._walkers.run(self._walker.walk)
-            self._sight = sight
+            if self._keeper is not None:
+                await self._recall(self._keeper)
+            sight = self._sight = await self._walkers.run(self._walker.walk)
             self._digests.expect(
                 {
                     entry.path: sight.logs[entry.path]
@@ -146,5 +173,13 @@ class DshStore:
                     if entry.path is not None and entry.problem is None
                 }
             )
+            if self._keeper is not None:
+                self._keeper.saw(sight, self._digests)
         finally:
             self._walk = None
+
+    async def _recall(self, keeper: Keeper) -> None:
+        known = await keeper.recall()
+        if known is not None:
+            self._walker.remember(known.folders, known.logs)
+            self._digests.recalled(known.looks)

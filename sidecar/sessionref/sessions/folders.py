@@ -7,6 +7,7 @@ section 3; the native corners 34 and 36.
 import errno
 import os
 import stat
+from operator import attrgetter
 from typing import Final
 
 import msgspec
@@ -14,7 +15,7 @@ import msgspec
 from sessionref.sessions.log import Place
 from sessionref.sessions.logfile import read_error
 from sessionref.sessions.model import ReadError
-from sessionref.sessions.paths import LogName, parse_log_name
+from sessionref.sessions.paths import Key, LogName, parse_log_name
 
 _LOCK: Final = "session.lock"
 """Held by a writer: no log, and no stranger either."""
@@ -76,16 +77,16 @@ def contents(path: str) -> Contents:
     return Contents(tuple(names), strangers)
 
 
-def log_in(path: str, project: str, found: Contents) -> Log | None:
-    """The log of the session folder at `path`, which lies in the folder of a project."""
+def log_in(path: str, key: Key, found: Contents) -> Log | None:
+    """The log of the session folder `key`, which is at `path`."""
     names: list[LogName] = [name for text in found.names if (name := parse_log_name(text))]
     if not names:
         return None
-    name = max(names, key=lambda name: (name.generation, name.compressed))
-    log = os.path.join(path, name.text)
+    name = names[0] if len(names) == 1 else max(names, key=attrgetter("generation", "compressed"))
+    log = f"{path}{os.sep}{name.text}"
     conflict = None
     if len({name.compressed for name in names}) > 1:
         rivals = tuple(sorted(os.path.join(path, text) for text in found.names))
         reason = "the session has logs of both encodings"
         conflict = ReadError("conflict", reason, path=log, rivals=rivals)
-    return Log(log, Place(project, os.path.basename(path), name), conflict)
+    return Log(log, Place(*key, name), conflict)

@@ -200,6 +200,17 @@ class RootState(msgspec.Struct, frozen=True, kw_only=True):
     problem: str | None = None
 
 
+class IndexState(msgspec.Struct, frozen=True):
+    """What `status` says of what is known of a root between reads."""
+
+    sessions: int
+    """How many sessions were there when it was last looked."""
+    folded: int
+    """Of how many logs is known what they come to."""
+    pending: int
+    """Of how many that has to be found out."""
+
+
 class Store(Protocol):
     """A place where sessions are. Reading never writes, creates or locks anything."""
 

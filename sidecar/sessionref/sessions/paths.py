@@ -5,6 +5,7 @@ the log format, section 1; names are compared as UTF-16, as the defining system 
 """
 
 import re
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -16,6 +17,10 @@ _UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]")
 _SEPARATORS: Final = re.compile(r"[/\\:]+")
 _ESCAPE: Final = re.compile(r"~([0-9A-F]{4})")
 _LOG_NAME: Final = re.compile(r"session(?:\.v([1-9][0-9]{0,8}))?\.jsonl(\.zstd)?", re.ASCII)
+
+
+Key = tuple[str, str]
+"""A session folder: the name of its project's folder, and its own."""
 
 
 class LogName(msgspec.Struct, frozen=True, gc=False):
@@ -32,6 +37,7 @@ class LogName(msgspec.Struct, frozen=True, gc=False):
         return f"session{infix}.jsonl{suffix}"
 
 
+@lru_cache(maxsize=256)  # nearly all logs have one of few names
 def parse_log_name(name: str) -> LogName | None:
     """The generation and encoding of a canonical log name; None for any other file."""
     match = _LOG_NAME.fullmatch(name)

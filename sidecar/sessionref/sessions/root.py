@@ -20,7 +20,7 @@ from sessionref.sessions.header import FirstLine
 from sessionref.sessions.log import LogReader, Pause, read_first_line, read_on, salvage_log
 from sessionref.sessions.logfile import LogFile, open_log
 from sessionref.sessions.model import Entry, Header, ReadError, Reading
-from sessionref.sessions.paths import encode_segment
+from sessionref.sessions.paths import Key, encode_segment
 from sessionref.sessions.stamps import Identity, Stamp, identity, print_of
 from sessionref.sessions.state import FoldState
 from sessionref.sessions.survey import Survey
@@ -131,9 +131,9 @@ class Root:
                         return taken
         raise ReadError("changed", "the log changes while it is read", path=log.path)
 
-    def log_in(self, path: str, project: str, found: Contents) -> Log | None:
-        """The log in the session folder at `path`."""
-        log = log_in(path, project, found)
+    def log_in(self, path: str, key: Key, found: Contents) -> Log | None:
+        """The log in the session folder `key`, which is at `path`."""
+        log = log_in(path, key, found)
         if log is not None and log.conflict is not None:
             self.tell_conflict(*log.conflict.rivals[:2])
         return log
@@ -162,7 +162,7 @@ class Root:
             path = os.path.join(self.path, project, folder)
             try:
                 if is_folder(path):
-                    log = self.log_in(path, project, contents(path))
+                    log = self.log_in(path, (project, folder), contents(path))
                     logs += [] if log is None else [log]
             except ReadError as error:
                 hidden = error

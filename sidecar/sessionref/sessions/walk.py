@@ -16,13 +16,11 @@ from sessionref.sessions.folders import Contents, Log, contents
 from sessionref.sessions.header import FirstLine
 from sessionref.sessions.logfile import read_error
 from sessionref.sessions.model import Listing, ReadError
+from sessionref.sessions.paths import Key
 from sessionref.sessions.root import Root
 from sessionref.sessions.stamps import Stamp, identity
 from sessionref.sessions.survey import Survey
 from sessionref.sessions.workers import Stop
-
-Key = tuple[str, str]
-"""A session folder: the name of its project's folder, and its own."""
 
 
 class SeenLog(msgspec.Struct, frozen=True, gc=False):
@@ -139,7 +137,7 @@ class _Walk:
             raise read_error(error, path) from error
         if known is None or not known.stamp.holds(found):
             inside = contents(path)
-            log = self._root.log_in(path, key[0], inside)
+            log = self._root.log_in(path, key, inside)
             if known is not None and known.log == log:
                 log = known.log
             known = SeenFolder(Stamp.of(found, looked_at), inside, log)
