@@ -12,7 +12,7 @@ exports.activate = async (context) => {
   const languages = ['markdown', 'plaintext', 'scminput'];
   client = new LanguageClient('sessionref', 'sessionref', { command, args }, {
     documentSelector: languages.map((language) => ({ language })),
-    initializationOptions: settings,
+    initializationOptions: { ...settings, retriggerCommand: 'editor.action.triggerSuggest' },
     synchronize: { configurationSection: 'sessionref' },
   });
   const run = (name, argument) =>

@@ -54,7 +54,7 @@ async def _serve(settled: Config, inward: int, outward: int) -> None:
             return handlers.routes()
         from sessionref.lsp.server import LanguageServer  # costs more than all the rest
 
-        server = LanguageServer(handlers, dispatcher, limits)
+        server = LanguageServer(handlers, dispatcher, parts.workers, limits)
         ends.append(server.close)
         return server.routes()
 

@@ -13,12 +13,14 @@ from lsprotocol import types as lsp
 from sessionref.dispatcher import Call, Dispatcher
 from sessionref.handlers import Handlers
 from sessionref.reference.glance import Glance
+from sessionref.sessions.workers import Workers
 from sessionref_protocol import types
 from sessionref_protocol.errors import RpcError
 from sessionref_protocol.mention import Hit
 
 from . import shapes
 from .documents import Documents, path_of
+from .files import Found, find_files
 from .mentions import references
 from .settings import Settings, read_settings
 
@@ -26,7 +28,8 @@ from .settings import Settings, read_settings
 class Desk:
     """Of the editor at the other end of a dispatcher. Before `meet` it holds nothing."""
 
-    def __init__(self, handlers: Handlers, dispatcher: Dispatcher) -> None:
+    def __init__(self, handlers: Handlers, dispatcher: Dispatcher, workers: Workers) -> None:
+        self._workers = workers
         self.handlers: Final = handlers
         self.dispatcher: Final = dispatcher
         self.client = shapes.Client()
@@ -43,8 +46,8 @@ class Desk:
     def configure(self, changed: object) -> None:
         """Take over settings; those that are not named stay as the editor started us with."""
         given = self.client.options
-        if isinstance(changed, dict) and (not given or isinstance(given, dict)):
-            given = {**(given or {}), **changed}
+        if isinstance(changed, dict) and (isinstance(given, dict) or not given):
+            given = {**(given if isinstance(given, dict) else {}), **changed}
         self.settings, problems = read_settings(given)
         for problem in problems:
             self.tell_once(f"sessionref ignores the setting `{problem.name}`: {problem.words}.")
@@ -87,6 +90,13 @@ class Desk:
             call,
         )
         return found.candidates
+
+    async def files(self, uri: str, query: str) -> Sequence[Found]:
+        """The files of the document's workspace that a query may mean, best first."""
+        folder = self.folder(uri)
+        if folder is None:
+            return ()
+        return await self._workers.run(lambda stop: find_files(folder, query, stop))
 
     async def glance(self, uri: str, session_id: str) -> Glance | RpcError:
         """What is to be seen of a session, or why nothing is."""

@@ -6,8 +6,9 @@ moment a request comes in: what is answered later is about the text as it was th
 Source: issue "`@` completion in every editor"; the language server protocol 3.17.
 """
 
+import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 import anyio
@@ -19,6 +20,8 @@ from sessionref import __version__
 from sessionref.config import Limits
 from sessionref.dispatcher import Awaited, Call, Dispatcher, Route
 from sessionref.handlers import Handlers
+from sessionref.sessions.model import ReadError
+from sessionref.sessions.workers import Workers
 from sessionref_protocol import types
 from sessionref_protocol.errors import ErrorKind, RpcError
 
@@ -27,12 +30,15 @@ from .commands import Commands
 from .completion import Menu, Spot, completions, session_item
 from .desk import Desk
 from .documents import Document
+from .files import Found, file_item
 from .mentions import mention_at, mentions_in, mentions_of
 from .settings import SECTION
 from .trigger import typed_before
 from .watch import Watch
 
 P = TypeVar("P")
+
+_log: Final = logging.getLogger(__name__)
 
 _PREFIX: Final = "sessionReference/"
 _OURS: Final = (
@@ -46,6 +52,8 @@ _OURS: Final = (
     "describeTranscript",
     "status",
 )
+_PATIENCE_SECONDS: Final = 1.0
+"""How long a menu of both files and sessions waits for the slower of them."""
 _PICKS: Final = 3
 """How many other sessions a mention that is at fault is offered."""
 
@@ -53,10 +61,12 @@ _PICKS: Final = 3
 class LanguageServer:
     """One editor."""
 
-    def __init__(self, handlers: Handlers, dispatcher: Dispatcher, limits: Limits) -> None:
+    def __init__(
+        self, handlers: Handlers, dispatcher: Dispatcher, workers: Workers, limits: Limits
+    ) -> None:
         self._handlers = handlers
         self._limits = limits
-        self._desk = Desk(handlers, dispatcher)
+        self._desk = Desk(handlers, dispatcher, workers)
         self._watch = Watch(self._desk)
         self._commands = Commands(self._desk)
 
@@ -191,16 +201,52 @@ class LanguageServer:
             ),
             typed=spot.line[typed.at : spot.index],
         )
-        found = await self._desk.candidates(spot.uri, typed.query, call)
+        files, found = await self._offers(spot.uri, typed.query, call)
         document = self._desk.documents.open_document(spot.uri)
         if document is None or document.version != spot.version:
             raise RpcError(ErrorKind.CANCELLED, "The document has changed since.")
         now = time.time()
         label_details = self._desk.client.label_details
         return completions(
-            [session_item(each, menu, now, label_details=label_details) for each in found],
+            [
+                *(file_item(each, menu, self._desk.settings.retrigger_command) for each in files),
+                *(session_item(each, menu, now, label_details=label_details) for each in found),
+            ],
             is_incomplete=True,
         )
+
+    async def _offers(
+        self, uri: str, query: str, call: Call
+    ) -> tuple[Sequence[Found], Sequence[types.Candidate]]:
+        """Files, where they are wanted, and sessions.
+
+        Both are looked for at the same time. What fails or takes too long is left out, as long as
+        there is the other; sessions alone may take their time.
+        """
+        if not self._desk.settings.files:
+            return (), await self._desk.candidates(uri, query, call)
+        files: Sequence[Found] = ()
+        sessions: Sequence[types.Candidate] = ()
+
+        async def look_for_files() -> None:
+            nonlocal files
+            try:
+                files = await self._desk.files(uri, query)
+            except ReadError as error:
+                _log.warning("The files can't be listed: %s", error.reason)
+
+        async def look_for_sessions() -> None:
+            nonlocal sessions
+            try:
+                sessions = await self._desk.candidates(uri, query, call)
+            except RpcError as error:
+                _log.warning("The sessions can't be listed: %s", error.message)
+
+        with anyio.move_on_after(_PATIENCE_SECONDS):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(look_for_files)
+                tasks.start_soon(look_for_sessions)
+        return files, sessions
 
     async def _resolve(self, item: lsp.CompletionItem) -> lsp.CompletionItem:
         if isinstance(item.data, dict) and isinstance(item.data.get("sessionId"), str):
