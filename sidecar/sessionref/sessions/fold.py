@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from copy import copy
 from functools import cache
-from itertools import compress
+from itertools import accumulate, compress
 from typing import Any, Final
 
 import msgspec
@@ -33,8 +33,6 @@ from sessionref.sessions.rows import (
     AssistantMessage,
     Block,
     Descriptor,
-    Packed,
-    PackedRow,
     Source,
     StepEnd,
     StepStart,
@@ -206,27 +204,23 @@ class LogFold:
     # Lines and rows, in order
 
     def _apply(self, rows: list[AnyRow]) -> None:
-        first, handlers = self._next_seq, self._handlers
-        if (
-            self._singly
-            or self._dropping
-            or [row.seq for row in rows] != list(range(first, first + len(rows)))
-        ):
+        events = [row.events for row in rows]
+        seqs = list(accumulate(events, initial=self._next_seq))
+        end = seqs.pop()
+        in_order = 0 not in events and [row.seq for row in rows] == seqs
+        if self._singly or self._dropping or not in_order:
             self._apply_singly(rows)
             return
+        handlers = self._handlers
         try:
             for row in compress(rows, map(handlers.__contains__, map(type, rows))):
                 handlers[type(row)](self, row)
         except InvalidSurfaceError as error:
             raise self._refusal(error) from None
-        except _PackedError as error:
-            self._next_seq = error.seq
-            self._apply_singly(rows[error.seq - first :])
-        else:
-            self._next_seq += len(rows)
+        self._next_seq = end
 
     def _apply_singly(self, rows: list[AnyRow]) -> None:
-        """Apply rows of which some stand for many events, or of which one is not the next."""
+        """Apply rows of which one may not be the next, one by one."""
         handlers = self._handlers
         seq = self._next_seq
         remaining = iter(rows)
@@ -236,13 +230,13 @@ class LogFold:
                     seq = row.seq
                 if row.seq != seq or self._dropping:
                     raise BadRecordError("a record is not the next one")
-                if isinstance(row, PackedRow):
-                    seq += _events(row)
-                    continue
+                events = row.events
+                if events == 0:
+                    raise BadRecordError("a packed record has not a time for each event")
                 handler = handlers.get(type(row))
                 if handler is not None:
                     handler(self, row)
-                seq += 1
+                seq += events
         except InvalidSurfaceError as error:
             raise self._refusal(error) from None
         except BadRecordError:
@@ -347,14 +341,6 @@ class LogFold:
             self._surface.replace(node, kind, span, [] if citations is UNSET else citations)
 
 
-class _PackedError(Exception):
-    """A packed row is among rows that seemed to stand for one event each."""
-
-    def __init__(self, seq: int) -> None:
-        super().__init__(seq)
-        self.seq = seq
-
-
 Handler = Callable[[LogFold, Any], None]
 
 
@@ -379,24 +365,10 @@ def _handlers_of(generation: Generation) -> Mapping[type, Handler]:
         SystemMessage: LogFold._system_message,
         SurfaceRow: LogFold._other_node,
     }
-    for shape in (*shapes(generation), Packed):
+    for shape in shapes(generation):
         if issubclass(shape, SurfaceRow):
             handlers.setdefault(shape, LogFold._other_node)
-        elif issubclass(shape, PackedRow):
-            handlers[shape] = _interrupt
     return handlers
-
-
-def _interrupt(_: LogFold, row: PackedRow) -> None:
-    raise _PackedError(row.seq)
-
-
-def _events(row: PackedRow) -> int:
-    """How many events a packed row stands for. Raises `BadRecordError`."""
-    events = row.events
-    if events == 0:
-        raise BadRecordError("a packed record has not a time for each event")
-    return events
 
 
 def _voice(source: Source) -> Voice:

@@ -8,7 +8,7 @@ order of rows. Source: the log format, sections 3 to 5.
 
 from functools import cache, reduce
 from operator import or_
-from typing import Annotated, Any, Final, Literal, NoReturn
+from typing import Annotated, Any, ClassVar, Final, Literal, NoReturn
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -99,6 +99,9 @@ class Row(msgspec.Struct, frozen=True, gc=False):
     """One event, or in a packed row the first of several."""
 
     seq: int
+
+    events: ClassVar[int] = 1
+    """How many events it stands for."""
 
 
 class LogRow(Row, frozen=True, gc=False, rename="camel"):
@@ -211,7 +214,8 @@ class _PackedTexts(PackedRow, frozen=True, gc=False):
 
     @property
     def events(self) -> int:
-        return _events(self.data.dt, self.data.texts)
+        events = len(self.data.texts)
+        return events if len(self.data.dt) == events - 1 else 0
 
 
 class TextChunks(_PackedTexts, frozen=True, gc=False, tag="text-chunks"):
@@ -228,7 +232,8 @@ class ToolCallChunks(PackedRow, frozen=True, gc=False, tag="tool-call-chunks"):
 
     @property
     def events(self) -> int:
-        return _events(self.data.dt, self.data.args)
+        events = len(self.data.args)
+        return events if len(self.data.dt) == events - 1 else 0
 
 
 class Packed(PackedRow, frozen=True, gc=False):
@@ -239,11 +244,6 @@ class Packed(PackedRow, frozen=True, gc=False):
     @property
     def events(self) -> int:
         return self.size
-
-
-def _events(gaps: list[int], payload: list[str]) -> int:
-    events = len(payload)
-    return events if len(gaps) == events - 1 else 0
 
 
 _PACKED: Final = (TextChunks, ReasoningChunks, ToolCallChunks)
