@@ -17,6 +17,7 @@ from typing import Final
 from benchmarks import floor
 from benchmarks.bench import Bench
 from benchmarks.corpus import KB, MB, Corpus
+from benchmarks.editor import Editor
 from benchmarks.measure import (
     Pairs,
     Peer,
@@ -37,6 +38,7 @@ Figures = Iterator[Row | Point]
 
 _QUERY: Final = "ing"
 _KEYSTROKES: Final = 20
+_EDITOR_WARM_SECONDS: Final = 3.0
 _WINDOW: Final = 256
 _ROUND_TRIPS: Final = 50
 """Of so many the median is taken: a busy machine interrupts the longer ones more often."""
@@ -97,6 +99,7 @@ def keystrokes(bench: Bench) -> Figures:
     yield from _burst(bench, made)
     made = bench.short(bench.scale.counts[-1])
     yield from _listed(bench, made, f"{_of(made)} (short ones), warm", at_most(0.060))
+    yield from _menu(bench, made)
 
 
 def sessions(bench: Bench) -> Figures:
@@ -193,6 +196,19 @@ def _listed(bench: Bench, made: Corpus, label: str, bound: Wanted) -> Figures:
             yield row(name, pairs(scale.many, ask, ask_echo), bound)
             taken = pairs(scale.few, partial(after_pause, ask), ask_echo)
             yield row(f"– the first after {scale.pause:g} s", taken)
+
+
+def _menu(bench: Bench, made: Corpus) -> Figures:
+    """A key in an editor, until the menu is there; the floor is the same question on a line."""
+    cache = bench.warm(made, _QUERY)
+    with Sidecar(made.root, cache) as sidecar, Editor(made.root, cache) as editor:
+        sidecar.wait_for_index(_QUERY)
+        editor.warm_up(f"@{_QUERY}", _EDITOR_WARM_SECONDS)
+        for query in (_QUERY, ""):
+            press = partial(seconds, partial(editor.type, f"@{query}"))
+            ask = partial(seconds, partial(sidecar.ask, candidates(query)))
+            name = f"`@{query}` to menu, {_of(made)} (short ones), warm (floor: `listCandidates`)"
+            yield row(name, pairs(bench.scale.many, press, ask), at_most(0.060))
 
 
 def _burst(bench: Bench, made: Corpus) -> Figures:

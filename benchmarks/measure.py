@@ -171,7 +171,7 @@ class Sidecar(Peer):
     """The installed program over one root, with its cache where it is told."""
 
     def __init__(self, root: Path, cache: Path) -> None:
-        super().__init__([str(PROGRAM), "--root", str(root)], _environment(cache))
+        super().__init__([str(PROGRAM), "--root", str(root)], environment(cache))
 
     def result(self, request: bytes) -> dict[str, Any]:
         """The result of a request."""
@@ -228,7 +228,7 @@ def _line(**message: object) -> bytes:
     return json.dumps({"jsonrpc": "2.0", **message}, ensure_ascii=False).encode() + b"\n"
 
 
-def _environment(cache: Path) -> dict[str, str]:
+def environment(cache: Path) -> dict[str, str]:
     ours = {
         name: value
         for name, value in os.environ.items()
