@@ -1,0 +1,88 @@
+"""What the resolver asks of a store, and which of several failures it tells."""
+
+import math
+from collections.abc import Collection, Mapping
+
+import anyio
+import pytest
+
+from sessionref.config import Settings
+from sessionref.reference.references import Reference
+from sessionref.resolver import Resolver, Search
+from sessionref.sessions.model import (
+    Entry,
+    Header,
+    Listing,
+    ReadError,
+    Reading,
+    RootState,
+    Summary,
+)
+from sessionref.sessions.workers import Workers
+from sessionref_protocol.errors import RpcError
+
+
+def entry(session_id: str) -> Entry:
+    return Entry(header=Header(id=session_id, created_at=0, version=0), store="x")
+
+
+class AskedStore:
+    """Remembers what it was asked. Its reads fail: that of `slow` when it is let go."""
+
+    def __init__(self) -> None:
+        self.read_ids: list[str] = []
+        self.summarized: list[str] = []
+        self.let_go = anyio.Event()
+
+    async def list(self, *, patience: float = math.inf) -> Listing:
+        return Listing(entries=tuple(map(entry, "abc")))
+
+    async def entry(self, session_id: str) -> Entry:
+        return entry(session_id)
+
+    async def read(self, session_id: str, *, salvage: bool = False) -> Reading:
+        self.read_ids.append(session_id)
+        if session_id == "slow":
+            await self.let_go.wait()
+            raise ReadError("io", "reading failed")
+        raise ReadError("not_found", "there is no such session")
+
+    async def summaries(self, entries: Collection[Entry]) -> Mapping[str, Summary]:
+        ids = [each.header.id for each in entries]
+        self.summarized += ids
+        return dict.fromkeys(ids, Summary())
+
+    def known(self, entries: Collection[Entry]) -> Mapping[str, Summary]:
+        return {each.header.id: Summary() for each in entries}
+
+    async def roots(self) -> tuple[RootState, ...]:
+        return ()
+
+
+@pytest.mark.asyncio
+async def test_sources_are_read_at_one_time_and_the_first_that_failed_in_order_is_told() -> None:
+    store = AskedStore()
+    told: list[RpcError] = []
+
+    async def ask() -> None:
+        references = [Reference("slow", "l"), Reference("quick", "l")]
+        with pytest.raises(RpcError) as caught:
+            await Resolver(store, Workers(1, 1)).prepare("me", references, Settings())
+        told.append(caught.value)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(ask)
+        await anyio.wait_all_tasks_blocked()
+        assert store.read_ids == ["slow", "quick"]
+        assert told == []
+        store.let_go.set()
+    (error,) = told
+    assert (error.session_id, error.cause, error.input_index) == ("slow", "io", 0)
+
+
+@pytest.mark.asyncio
+async def test_without_a_query_only_those_that_are_shown_are_looked_into() -> None:
+    store = AskedStore()
+    found = await Resolver(store, Workers(1, 1)).find(Search(agent_id="me", limit=1))
+    assert found.total == 3
+    assert store.summarized == ["a"]
