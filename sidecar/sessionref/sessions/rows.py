@@ -288,7 +288,9 @@ def shapes(generation: Generation) -> tuple[type[AnyRow], ...]:
     return tuple(found)
 
 
+@cache
 def _tagged(base: type[Row], name: str) -> Any:
+    """A row of a type that has nothing of its own; generations share it."""
     return msgspec.defstruct(name, [], bases=(base,), tag=name, frozen=True, gc=False)
 
 
