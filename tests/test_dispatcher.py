@@ -63,11 +63,14 @@ class StalledStore:
 class Conversation:
     """A dispatcher between two pipes, and the host's end of them."""
 
-    def __init__(self, store: StalledStore, dispatcher: Dispatcher, answers: int) -> None:
+    def __init__(
+        self, store: StalledStore, dispatcher: Dispatcher, answers: int, abandoned: anyio.Event
+    ) -> None:
         self.store = store
         self.dispatcher = dispatcher
         self.exit_code: int | None = None
         self.over = anyio.Event()
+        self.abandoned = abandoned
         self._answers = answers
         self._rest = b""
 
@@ -109,9 +112,10 @@ async def conversation(limits: Limits | None = None) -> AsyncIterator[Conversati
         line_limit=limits.max_line_bytes,
         in_flight_limit=limits.max_requests_in_flight,
     )
-    dispatcher = Dispatcher(connection, outlet, lambda _: handlers.routes(), limits, lambda: None)
+    abandoned = anyio.Event()
+    dispatcher = Dispatcher(connection, outlet, lambda _: handlers.routes(), limits, abandoned.set)
     handlers.attach(dispatcher, outlet)
-    talk = Conversation(store, dispatcher, answers)
+    talk = Conversation(store, dispatcher, answers, abandoned)
     try:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(dispatcher.run, talk.finish)
@@ -160,6 +164,16 @@ async def test_a_cancel_in_the_same_chunk_overtakes_nothing() -> None:
             (1, -32800),
             (2, -32800),
         ]
+
+
+@pytest.mark.asyncio
+async def test_a_cancel_reaches_its_request_before_the_next_message_is_looked_at() -> None:
+    async with conversation() as talk:
+        talk.send(prepare(1))
+        await talk.read_has_started()
+        talk.send(cancel_request(1))
+        talk.store.let_go.set()
+        assert (await talk.answer())["error"]["code"] == -32800
 
 
 @pytest.mark.asyncio
@@ -355,6 +369,51 @@ async def test_a_host_that_does_not_answer_in_time_is_no_longer_asked() -> None:
         assert withdrawal["params"] == {"id": question["id"]}
         talk.send({"id": question["id"], "result": {"sessions": []}}, {"id": 2, "method": "status"})
         assert (await talk.answer())["id"] == 2
+
+
+CHOKING = Limits(max_queued_output_bytes=50_000)
+"""Less than what `long_answer` leaves in the queue of a pipe that nobody reads."""
+
+
+def long_answer(id_: int) -> dict[str, Any]:
+    return {"id": id_, "method": "parseText", "params": {"text": "x" * 140_000}}
+
+
+@pytest.mark.asyncio
+async def test_a_request_is_refused_unread_while_too_much_waits_to_be_read() -> None:
+    async with conversation(CHOKING) as talk:
+        talk.send(long_answer(1), prepare(2))
+        assert "result" in await talk.answer()
+        assert (await talk.answer())["error"]["code"] == -32000
+        assert not talk.store.started.acquire(blocking=False)
+        talk.send({"id": 3, "method": "status"})
+        assert "result" in await talk.answer()
+
+
+@pytest.mark.asyncio
+async def test_a_result_is_not_added_to_too_much_that_waits_to_be_read() -> None:
+    async with conversation(CHOKING) as talk:
+        talk.send(prepare(1))
+        await talk.read_has_started()
+        talk.send(long_answer(2))
+        talk.store.let_go.set()
+        with anyio.fail_after(BOUND):
+            while talk.dispatcher.in_flight:
+                await anyio.lowlevel.checkpoint()
+        first, second = await talk.answer(), await talk.answer()
+        assert (first["id"], "result" in first) == (2, True)
+        assert (second["id"], second["error"]["code"]) == (1, -32000)
+
+
+@pytest.mark.asyncio
+async def test_a_host_that_asks_on_and_on_and_reads_nothing_is_left() -> None:
+    async with conversation(Limits(max_queued_output_bytes=100_000)) as talk:
+        talk.send(long_answer(0))
+        assert not talk.abandoned.is_set()
+        talk.send(*({"id": id_, "method": "status"} for id_ in range(1, 1500)))
+        assert talk.abandoned.is_set()
+        for _ in range(1500):
+            await talk.answer()
 
 
 def test_every_request_that_a_host_may_send_has_a_handler() -> None:

@@ -148,7 +148,13 @@ def test_lone_surrogates_survive_in_every_kind_of_member() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [rb'"\uffff\ud83d"', b'"\xef\xbf\xbf\\ud83d"', rb'"\uFFFFd83d\ud83d"', rb'"\\ud83d\ud83d"'],
+    [
+        rb'"\uffff\ud83d"',
+        b'"\xef\xbf\xbf\\ud83d"',
+        b'"\xef\xbf\xbfd83d\\ud83d"',
+        rb'"\uFFFFd83d\ud83d"',
+        rb'"\\ud83d\ud83d"',
+    ],
 )
 def test_what_looks_like_the_mark_of_a_hidden_surrogate_survives_too(text: bytes) -> None:
     assert ecmascript.decode(text, str) == json.loads(text)

@@ -15,7 +15,17 @@ from sessionref.sessions.dsh import DshStore
 from sessionref.sessions.frames import plain_blocks, zstd_blocks
 from sessionref.sessions.model import Listing, ReadError, Reading, RootState, Voice
 from sessionref.sessions.workers import Workers
-from support.logs import assistant, encode, header, log_name, title, user, write_log
+from support.logs import (
+    assistant,
+    encode,
+    frame,
+    header,
+    line,
+    log_name,
+    title,
+    user,
+    write_log,
+)
 
 TALK = [user("hello"), assistant("hi"), title("A talk")]
 
@@ -353,6 +363,16 @@ def test_a_record_or_a_header_over_its_limit_is_corrupt(tmp_path: Path) -> None:
     assert len(said(read(tmp_path, "a"))[0]) == 300_000
     assert cause(tmp_path, "c") == "corrupt"
     assert ids(tmp_path) == ["a", "b"]
+
+
+def test_whole_frames_hold_whole_lines(tmp_path: Path) -> None:
+    log = write_log(tmp_path, "a", TALK)
+    row = line(user("next") | {"seq": 3, "time": 1})
+    whole = log.read_bytes()
+    log.write_bytes(whole + frame([row.rstrip(b"\n")]))
+    assert cause(tmp_path, "a") == "corrupt"
+    log.write_bytes(whole + frame([row]))
+    assert said(read(tmp_path, "a")) == ["hello", "hi", "next"]
 
 
 # Logs that change while they are read

@@ -157,6 +157,12 @@ def test_an_empty_list_of_citations_is_for_early_assistants_only() -> None:
         assert cause([assistant("a") | empty], number) == "corrupt"
 
 
+def test_a_null_among_the_blocks_of_a_message_is_corrupt() -> None:
+    message = user("q")
+    message["data"]["content"].append(None)
+    assert cause([message]) == "corrupt"
+
+
 def test_a_bad_record_ends_a_log_that_may_be_torn() -> None:
     rows = [user("q"), b"garbage", user("lost") | {"seq": 1}]
     assert said(fold(rows)) == [("person", "q")]
