@@ -110,7 +110,7 @@ def test_a_broken_stdout_ends_it(main_root: Path, tmp_path: Path) -> None:
         process.stdout.close()
         stdin.write(requests.line("status"))
         stdin.flush()
-        process.wait(TIMEOUT)
+        assert process.wait(TIMEOUT) == 1
 
 
 PARENT = "import signal, subprocess, sys; subprocess.Popen(sys.argv[1:]); signal.pause()"

@@ -94,3 +94,12 @@ def test_a_step_tells_it_as_well(big: Sidecar) -> None:
     params = requests.pre_step(requests.person(mention), config={"omissions": True})
     _, context = big.call("preStep", params)["decision"]["messages"]
     assert HEADING in context["content"][0]["text"]
+
+
+def test_every_source_has_the_whole_budget_to_itself(tmp_path: Path) -> None:
+    for name in "ab":
+        logs.write_log(tmp_path, name, [logs.user("x" * 5000)])
+    with Sidecar(roots=[tmp_path]) as sidecar:
+        found = json.loads(snapshot_json(prepared(sidecar, {"maxReferenceBytes": 900}, "a", "b")))
+    first, second = (source["conversation"][0]["text"] for source in found)
+    assert len(first) == len(second) > 500

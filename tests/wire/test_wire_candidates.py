@@ -99,3 +99,11 @@ def test_progress_is_reported_to_a_token(own_sidecar: Sidecar) -> None:
     steps = [note["params"]["value"]["kind"] for note in notes]
     assert (steps[0], steps[-1]) == ("begin", "end")
     assert set(steps[1:-1]) <= {"report"}
+
+
+def test_progress_says_how_many_sessions_were_looked_at_of_how_many(tmp_path: Path) -> None:
+    logs.write_log(tmp_path, "a", [logs.user("q")])
+    with Sidecar(roots=[tmp_path]) as sidecar:
+        sidecar.call("listCandidates", {"agent": AGENT, "query": "a", "workDoneToken": 1})
+        values = [note["params"]["value"] for note in sidecar.unclaimed()]
+    assert values[1:-1] == [{"kind": "report", "done": 1, "total": 1}]

@@ -106,6 +106,11 @@ def test_an_explicit_limit_is_taken_as_it_is(sidecar: Sidecar) -> None:
     assert listed(sidecar, limit=2**53 - 1) == 39
 
 
+def test_an_explicit_limit_is_bounded_by_a_ceiling(bounded: Sidecar) -> None:
+    assert listed(bounded, limit=30) == 9
+    assert listed(bounded, limit=4) == 4
+
+
 def test_flags_and_initialize_bound_each_other(main_root: Path) -> None:
     with Sidecar("--max-references", "2", roots=[main_root]) as sidecar:
         config = {"maxReferences": 3, "maxReferenceBytes": 800}

@@ -1,10 +1,11 @@
 """`preStep` over the wire: placement, failure, outcomes, and what is left alone (contract, 5)."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support import requests
+from support import logs, requests
 from support.answers import context
 from support.sidecar import Sidecar
 
@@ -84,6 +85,14 @@ def test_an_outcome_says_what_became_of_each_reference(sidecar: Sidecar) -> None
         "truncated": False,
     }
     assert (second["sessionId"], second["label"], second["inputIndex"]) == ("no-cwd", "Beta", 1)
+
+
+def test_an_outcome_says_that_a_session_was_not_understood_in_full(tmp_path: Path) -> None:
+    logs.write_log(tmp_path, "plain-talk", [logs.user("q"), {"type": "future/event", "data": {}}])
+    with Sidecar(roots=[tmp_path]) as own:
+        _, (outcome,) = step(own, one(ALPHA, "a"))
+    (reference,) = outcome["references"]
+    assert reference["degraded"] == {"reason": "unknown_events", "count": 1}
 
 
 def test_a_session_without_messages_is_empty_and_still_inserted(sidecar: Sidecar) -> None:
