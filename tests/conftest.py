@@ -1,6 +1,11 @@
 """Fixtures for every test, and the count of verdicts at the end of a run."""
 
+import hypothesis
 import pytest
+
+# How long an example takes says more of the machine than of the code; `benchmarks/` measures.
+hypothesis.settings.register_profile("untimed", deadline=None)
+hypothesis.settings.load_profile("untimed")
 
 pytest.register_assert_rewrite("support")
 
