@@ -38,6 +38,8 @@ _SUMMARIES_A_STEP: Final = 64
 _PATIENCE_SECONDS: Final = 2.0
 """How long a list waits for what may come later: at most half the time there is."""
 
+_NOTHING: Final = Summary()
+
 Report = Callable[[int, int], None]
 """Called with how many sessions were looked at, of how many."""
 
@@ -99,6 +101,8 @@ class Resolver:
         self._store = store
         self._workers = workers
         self._workspaces = workspaces or Workspaces()
+        self._last_offer: tuple[object, candidates.Offer] | None = None
+        """And the question that it answers: who types asks the same but for the query."""
 
     def within(self, scope: Scope, cwd: str | None, renamed_roots: Mapping[str, str]) -> "Resolver":
         """This resolver as far as a scope and the agent's folder reach."""
@@ -247,31 +251,44 @@ class Resolver:
     async def _choose(
         self, listing: Listing, search: Search, until: float, report: Report | None
     ) -> Found:
-        is_same = await self._workspace_test(listing, search)
-        entries = candidates.ranked(
-            candidates.offered(listing.entries, search.agent_id, search.filter, is_same), is_same
-        )
-        if not search.query:
-            chosen, total = entries[: search.limit], len(entries)
-            summaries = await self._summaries(chosen, until, report)
+        own = await self._own_folders(listing, search)
+        offer = self._offer(listing, search, own)
+        matches: Sequence[Entry]
+        if search.query:
+            summaries = await self._summaries(offer.entries, until, report)
+            offer.tell(summaries)
+            matches = offer.matching(search.query)
+            is_known = offer.is_known
         else:
-            summaries = await self._summaries(entries, until, report)
-            entries = candidates.matching(entries, search.query, summaries)
-            chosen, total = entries[: search.limit], len(entries)
-        return Found(
-            [candidates.candidate(entry, summaries[entry.header.id], is_same) for entry in chosen],
-            total,
-            listing.is_complete and all(summary.is_known for summary in summaries.values()),
-        )
+            matches = offer.entries
+            summaries = await self._summaries(matches[: search.limit], until, report)
+            is_known = True
+        chosen: list[candidates.Candidate] = []
+        for entry in matches[: search.limit]:
+            summary = summaries.get(entry.header.id, _NOTHING)
+            is_known &= summary.is_known
+            chosen.append(candidates.candidate(entry, summary, own.__contains__))
+        return Found(chosen, len(matches), listing.is_complete and is_known)
 
-    async def _workspace_test(self, listing: Listing, search: Search) -> candidates.SameWorkspace:
-        """How to tell whether a session belongs to the agent's workspace."""
+    def _offer(self, listing: Listing, search: Search, own: Collection[str]) -> candidates.Offer:
+        """The sessions to choose from, in their order: the same as last time, if all else is."""
+        question = listing, search.agent_id, search.filter, own
+        if self._last_offer is None or self._last_offer[0] != question:
+            is_same = own.__contains__
+            offered = candidates.offered(listing.entries, search.agent_id, search.filter, is_same)
+            self._last_offer = question, candidates.Offer(candidates.ranked(offered, is_same))
+        return self._last_offer[1]
+
+    async def _own_folders(self, listing: Listing, search: Search) -> Collection[str]:
+        """The recorded folders that are the agent's workspace."""
         own = search.cwd
-        if own is None or not search.resolved:
-            return lambda cwd: cwd == own
+        if own is None:
+            return frozenset()
+        if not search.resolved:
+            return frozenset((own,))
         recorded = {own, *(entry.header.cwd for entry in listing.entries if entry.header.cwd)}
         identities = await self._identities(recorded, search.renamed_roots)
-        return lambda cwd: identities.get(cwd) == identities[own]
+        return frozenset(cwd for cwd in recorded if identities[cwd] == identities[own])
 
     async def _identities(
         self, cwds: Collection[str], renamed_roots: Mapping[str, str]
@@ -289,23 +306,24 @@ class Resolver:
 
     async def _summaries(
         self, entries: Sequence[Entry], until: float, report: Report | None
-    ) -> dict[str, Summary]:
+    ) -> Mapping[str, Summary]:
         """The summaries, asked for in steps where somebody wants to see progress.
 
         After `until`, a time of the event loop's clock, with what is known by then.
         """
-        total = len(entries)
-        step = max(1, total if report is None else _SUMMARIES_A_STEP)
+        if report is None:
+            return await self._summaries_of(entries, until)
         summaries: dict[str, Summary] = {}
-        for start in range(0, total, step):
-            some = entries[start : start + step]
-            with anyio.CancelScope(deadline=until) as waiting:
-                summaries.update(await self._store.summaries(some))
-            if waiting.cancelled_caught:
-                summaries.update(self._store.known(some))
-            if report is not None:
-                report(min(start + step, total), total)
+        for start in range(0, len(entries), _SUMMARIES_A_STEP):
+            some = entries[start : start + _SUMMARIES_A_STEP]
+            summaries.update(await self._summaries_of(some, until))
+            report(start + len(some), len(entries))
         return summaries
+
+    async def _summaries_of(self, entries: Sequence[Entry], until: float) -> Mapping[str, Summary]:
+        with anyio.CancelScope(deadline=until):
+            return await self._store.summaries(entries)
+        return self._store.known(entries)
 
     async def _take_all(
         self,

@@ -5,8 +5,7 @@ up: only for the cut list where the query is empty, for all before filtering whe
 nothing of how a title is found. Source of the rule: the contract, section 5 (`listCandidates`).
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -22,9 +21,6 @@ _NOTHING: Final = Summary()
 
 _BETWEEN: Final = "\0"
 """Stands between texts that are searched together; a letter beside it is one at an end."""
-
-_REMEMBERED: Final = 2**15
-"""Sessions whose lower-cased texts are kept."""
 
 
 class Display(msgspec.Struct, frozen=True):
@@ -87,16 +83,50 @@ def matching(entries: Iterable[Entry], query: str, summaries: Summaries) -> list
 
     Both sides are lower-cased without a locale; the query is neither trimmed nor normalized.
     """
-    wanted = lower(query)
-    found: list[Entry] = []
-    for entry in entries:
-        header = entry.header
-        title = summaries.get(header.id, _NOTHING).title
-        if contains(_searched(header.id, header.cwd, title), wanted) and (
-            _BETWEEN not in wanted or _matches(entry, wanted, title)
-        ):
-            found.append(entry)
-    return found
+    offer = Offer(list(entries))
+    offer.tell(summaries)
+    return offer.matching(query)
+
+
+class Offer:
+    """Sessions in the order in which they are offered, and what is searched of them.
+
+    Made once for all the queries of somebody who types.
+    """
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self.entries = entries
+        self.is_known = False
+        """Whether all that was told of them is known for good."""
+        self._summaries: Summaries | None = None
+        self._texts: Sequence[str] = ()
+
+    def tell(self, summaries: Summaries) -> None:
+        """What was found out about each session, as far as it is known by now."""
+        if self._summaries == summaries:
+            return
+        told = [summaries.get(entry.header.id, _NOTHING) for entry in self.entries]
+        self._summaries = summaries
+        self._texts = list(map(_searched, self.entries, told))
+        self.is_known = all(summary.is_known for summary in told)
+
+    def matching(self, query: str) -> list[Entry]:
+        """The sessions whose id, cwd or title contains the query, letter case aside.
+
+        Both sides are lower-cased without a locale; the query is neither trimmed nor normalized.
+        """
+        wanted = lower(query)
+        texts = zip(self.entries, self._texts, strict=True)
+        found = [entry for entry, text in texts if contains(text, wanted)]
+        if _BETWEEN not in wanted:
+            return found
+        return [entry for entry in found if self._has_in_one_text(entry, wanted)]
+
+    def _has_in_one_text(self, entry: Entry, wanted: str) -> bool:
+        assert self._summaries is not None
+        title = self._summaries.get(entry.header.id, _NOTHING).title
+        texts = (entry.header.id, entry.header.cwd, title)
+        return any(contains(lower(text), wanted) for text in texts if text is not None)
 
 
 def ranked(entries: Iterable[Entry], is_same: SameWorkspace) -> list[Entry]:
@@ -138,20 +168,11 @@ def _newest(entry: Entry) -> tuple[int, str]:
     return -entry.header.created_at, entry.header.id
 
 
-@lru_cache(maxsize=_REMEMBERED)
-def _searched(session_id: str, cwd: str | None, title: str | None) -> str:
-    """All that is searched of a session, lower-cased once and not at every keystroke."""
-    return lower(_BETWEEN.join([text for text in (session_id, cwd, title) if text is not None]))
+def _searched(entry: Entry, summary: Summary) -> str:
+    """All that is searched of a session."""
+    header = entry.header
+    return lower(f"{header.id}{_BETWEEN}{header.cwd or ''}{_BETWEEN}{summary.title or ''}")
 
 
 def _is_same(entry: Entry, is_same: SameWorkspace) -> bool:
     return entry.header.cwd is not None and is_same(entry.header.cwd)
-
-
-def _matches(entry: Entry, wanted: str, title: str | None) -> bool:
-    header = entry.header
-    return (
-        contains(lower(header.id), wanted)
-        or (title is not None and contains(lower(title), wanted))
-        or (header.cwd is not None and contains(lower(header.cwd), wanted))
-    )

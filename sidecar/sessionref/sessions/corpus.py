@@ -31,6 +31,8 @@ T = TypeVar("T")
 
 _log: Final = logging.getLogger(__name__)
 
+_NOTHING: Final = Summary()
+
 _OF_A_SESSION: Final = frozenset({"corrupt", "unsupported_format", "conflict", "changed"})
 """Causes of failure that only a session which is there can have."""
 
@@ -145,7 +147,9 @@ class Corpus:
 
     async def summaries(self, entries: Collection[Entry]) -> Mapping[str, Summary]:
         """A summary of each, from the store that has it; an empty one for those in conflict."""
-        summaries = {entry.header.id: Summary() for entry in entries}
+        if self._live is None and len(self._stores) == 1:
+            return await self._stores[0].summaries(entries)
+        summaries = dict.fromkeys((entry.header.id for entry in entries), _NOTHING)
         live, on_disk = _readable(entries)
         if live and self._live is not None:
             try:
@@ -160,7 +164,7 @@ class Corpus:
 
     def known(self, entries: Collection[Entry]) -> Mapping[str, Summary]:
         """As much of the same as can be told at once."""
-        summaries = {entry.header.id: Summary() for entry in entries}
+        summaries = dict.fromkeys((entry.header.id for entry in entries), _NOTHING)
         live, on_disk = _readable(entries)
         if self._live is not None:
             summaries.update(self._live.known(live))
@@ -175,6 +179,8 @@ class Corpus:
 
     async def _list_stores(self, patience: float) -> Listing:
         listings = await self._ask(lambda store: store.list(patience=patience))
+        if len(listings) == 1 and isinstance(listings[0], Listing):
+            return listings[0]
         entries: dict[str, Entry] = {}
         problems: list[Problem] = []
         strangers = 0

@@ -57,6 +57,8 @@ class Digests:
         self._looks: dict[str, Look] = {}
         self._told: dict[str, Summary] = {}
         """What is told of every log that was last seen and is to be read."""
+        self.version = 0
+        """Grows with every change of what is told."""
         self._sure: dict[str, SeenLog] = {}
         """Logs as they were seen, where it is known that the digest holds for them."""
         self._pending: dict[str, SeenLog] = {}
@@ -137,7 +139,7 @@ class Digests:
         else:
             self._pending[path] = seen
             told = _UNREAD if known is None else known.digest.summary
-            self._told[path] = msgspec.structs.replace(told, is_known=False)
+            self._tell(path, msgspec.structs.replace(told, is_known=False))
 
     def _is_enough(self, digest: Digest, seen: SeenLog) -> bool:
         if self._root.openings and not digest.failed and digest.summary.opening is None:
@@ -152,19 +154,25 @@ class Digests:
         self._learned(path)
         seen = self._pending.get(path)
         if seen is None:
-            self._told[path] = digest.summary
+            self._tell(path, digest.summary)
         elif digest.stamp.looked_at >= seen.stamp.looked_at or self._is_enough(digest, seen):
             del self._pending[path]
             self._settle(path, digest, seen)
 
     def _settle(self, path: str, digest: Digest, seen: SeenLog) -> None:
-        self._told[path] = digest.summary
+        self._tell(path, digest.summary)
         if self._is_enough(digest, seen):
             self._sure[path] = seen
         for waiter in self._waiters:
             waiter.tell(path)
 
+    def _tell(self, path: str, summary: Summary) -> None:
+        if self._told.get(path) != summary:
+            self._told[path] = summary
+            self.version += 1
+
     def _forget(self, path: str) -> None:
+        self.version += 1
         for known in (self._told, self._looks, self._sure, self._pending):
             known.pop(path, None)
         for waiter in self._waiters:

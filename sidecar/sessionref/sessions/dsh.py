@@ -8,7 +8,7 @@ than is new, see `readings`. Source: issue "instant at ten thousand sessions".
 import asyncio
 import math
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Final
 
 import anyio
@@ -63,6 +63,10 @@ class DshStore:
         self._walker = Walker(self._root)
         self._walk: asyncio.Task[None] | None = None
         self._sight: Sight | None = None
+        self._listed_at = -math.inf
+        """When it was last asked what there is, by the monotonic clock."""
+        self._known: tuple[Listing | None, int, Mapping[str, Summary]] = None, 0, {}
+        """Summaries by id, of this listing and this version of the digests."""
         self._keeper = None if index is None else Keeper(index, self._root)
         background = background or Workers(2, 2)
         if self._keeper is None:
@@ -79,7 +83,7 @@ class DshStore:
 
         What was known before is answered where a walk takes too long, and is not complete.
         """
-        since = time.monotonic()
+        since = self._listed_at = time.monotonic()
         if self._sight is not None and len(self._sight.folders) > _FEW:
             since -= _FRESH_SECONDS
             if patience < math.inf:
@@ -97,21 +101,31 @@ class DshStore:
 
     async def entry(self, session_id: str) -> Entry:
         """What a listing says of one session. Raises `ReadError`."""
+        self._listed_at = -math.inf  # who asks for its summary next has seen no list
         return await self._workers.run(lambda stop: self._root.entry(session_id, stop))
 
     async def summaries(self, entries: Collection[Entry]) -> Mapping[str, Summary]:
         """The latest title of each and so on; an empty one where the log is unreadable."""
-        paths = self._paths(entries)
         now = time.monotonic()
-        await self._sight_since(now - _FRESH_SECONDS)
-        if not self._digests.told.keys() >= set(paths):
+        if now - self._listed_at > _FRESH_SECONDS:
             await self._sight_since(now)
-        await self._digests.wait(paths)
-        return self._summaries(entries, _NOTHING)
+        if self._digests.pending:
+            await self._digests.wait([entry.path for entry in entries if entry.path is not None])
+        return self.known(entries)
 
     def known(self, entries: Collection[Entry]) -> Mapping[str, Summary]:
-        """As much of the same as can be told at once."""
-        return self._summaries(entries, _UNREAD)
+        """As much of the same as can be told at once, of all sessions of the root."""
+        if self._sight is None:
+            return {entry.header.id: _UNREAD for entry in entries}
+        listing, digests = self._sight.listing, self._digests
+        if self._known[0] is not listing or self._known[1] != digests.version:
+            told = digests.told
+            summaries = {
+                entry.header.id: _NOTHING if entry.problem else told.get(entry.path or "", _UNREAD)
+                for entry in listing.entries
+            }
+            self._known = listing, digests.version, summaries
+        return self._known[2]
 
     async def roots(self) -> tuple[RootState, ...]:
         """The root, with the number of its sessions or what is wrong with it."""
@@ -132,23 +146,6 @@ class DshStore:
         """How much of the root is known."""
         sessions = 0 if self._sight is None else len(self._sight.listing.entries)
         return IndexState(sessions, self._digests.folded, self._digests.pending)
-
-    def _paths(self, entries: Collection[Entry]) -> Sequence[str]:
-        """The logs of those entries that are of this root, and can be read as far as is known."""
-        root = self._root.path
-        return [
-            entry.path
-            for entry in entries
-            if entry.store == root and entry.problem is None and entry.path is not None
-        ]
-
-    def _summaries(self, entries: Collection[Entry], otherwise: Summary) -> dict[str, Summary]:
-        root, told = self._root.path, self._digests.told
-        return {
-            entry.header.id: _NOTHING if entry.problem else told.get(entry.path or "", otherwise)
-            for entry in entries
-            if entry.store == root
-        }
 
     async def _sight_since(self, since: float) -> Sight:
         """The sight of a walk that began no earlier than `since`. Raises `ReadError`."""

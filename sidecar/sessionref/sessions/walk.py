@@ -58,6 +58,7 @@ class Walker:
         self._folders: Mapping[Key, SeenFolder] = {}
         self._logs: Mapping[str, SeenLog] = {}
         self._survey: Survey | None = None
+        self._listing = Listing(entries=())
 
     def remember(self, folders: Mapping[Key, SeenFolder], logs: Mapping[str, SeenLog]) -> None:
         """Begin with what an earlier process saw."""
@@ -78,7 +79,10 @@ class Walker:
         walk.go()
         self._survey = None
         self._folders, self._logs = walk.folders, walk.logs
-        return Sight(began, walk.survey.listing(), walk.folders, walk.logs)
+        listing = walk.survey.listing()
+        if listing != self._listing:
+            self._listing = listing  # or else who remembers the one before need not look at it
+        return Sight(began, self._listing, walk.folders, walk.logs)
 
 
 class _Walk:
