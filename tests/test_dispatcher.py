@@ -120,10 +120,12 @@ async def conversation(limits: Limits | None = None) -> AsyncIterator[Conversati
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(dispatcher.run, talk.finish)
             await anyio.wait_all_tasks_blocked()
-            yield talk
-            dispatcher.stop(0)
+            try:
+                yield talk
+            finally:  # inside the group, which would wait for a read that hangs
+                store.let_go.set()
+                dispatcher.stop(0)
     finally:
-        store.let_go.set()
         os.close(answers)
         os.close(outward)
 
