@@ -26,6 +26,7 @@ class Host:
 
     def __init__(self, root: str) -> None:
         command = [sys.executable, "-m", "sessionref", "--root", root, "--framing", "line"]
+        command.append("--no-index")  # a demonstration leaves nothing behind
         print(f"$ sessionref --root {root}\n")
         self._child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._ids = itertools.count(1)
