@@ -493,3 +493,24 @@ def test_a_read_that_nobody_waits_for_ends_soon(tmp_path: Path) -> None:
     while blocks.acquire(blocking=False):
         read_on += 1
     assert read_on < 80  # of about 150
+
+
+def test_a_root_that_does_not_answer_is_said_to_after_a_while(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A read that hangs holds the only thread there is."""
+    monkeypatch.setattr("sessionref.sessions.dsh._COUNT_SECONDS", 0.05)
+    let_go = threading.Event()
+
+    async def ask() -> tuple[RootState, ...]:
+        workers = Workers(1, 1)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(workers.run, lambda _: let_go.wait())
+            await anyio.wait_all_tasks_blocked()
+            try:
+                return await DshStore(str(tmp_path), workers).roots()
+            finally:
+                let_go.set()
+
+    (told,) = anyio.run(ask)
+    assert told == RootState(path=str(tmp_path), problem="the folder does not answer")

@@ -128,13 +128,19 @@ class DshStore:
         return self._known[2]
 
     async def roots(self) -> tuple[RootState, ...]:
-        """The root, with the number of its sessions or what is wrong with it."""
-        problem = await self._workers.run(lambda _: self._root.problem())
-        if problem is not None:
-            return (RootState(path=self._root.path, problem=problem),)
-        listing = await self.list(patience=_COUNT_SECONDS)
-        sessions = len(listing.entries)
-        return (RootState(path=self._root.path, sessions=sessions, strangers=listing.strangers),)
+        """The root, with the number of its sessions or what is wrong with it.
+
+        A disk that hangs is wrong, too: nobody who only asks how things are waits for it.
+        """
+        path = self._root.path
+        with anyio.move_on_after(_COUNT_SECONDS):
+            problem = await self._workers.run(lambda _: self._root.problem())
+            if problem is not None:
+                return (RootState(path=path, problem=problem),)
+            listing = await self.list(patience=_COUNT_SECONDS / 2)
+            sessions = len(listing.entries)
+            return (RootState(path=path, sessions=sessions, strangers=listing.strangers),)
+        return (RootState(path=path, problem="the folder does not answer"),)
 
     async def close(self) -> None:
         """Keep what is not kept yet."""
