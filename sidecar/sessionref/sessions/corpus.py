@@ -151,25 +151,28 @@ class Corpus:
             return await self._stores[0].summaries(entries)
         summaries = dict.fromkeys((entry.header.id for entry in entries), _NOTHING)
         live, on_disk = _readable(entries)
+        if on_disk:
+            for answer in await self._ask(lambda store: store.summaries(on_disk)):
+                if not isinstance(answer, ReadError):
+                    summaries.update(answer)
+        # A store may tell of more than it was asked for, and a live session has a log as well.
+        summaries.update(_nothing_of_others(entries))
         if live and self._live is not None:
             try:
                 summaries.update(await self._live.summaries(live))
             except ReadError as error:
                 _log.warning("The host did not tell of its sessions: %s", error.reason)
-        if on_disk:
-            for answer in await self._ask(lambda store: store.summaries(on_disk)):
-                if not isinstance(answer, ReadError):
-                    summaries.update(answer)
         return summaries
 
     def known(self, entries: Collection[Entry]) -> Mapping[str, Summary]:
         """As much of the same as can be told at once."""
         summaries = dict.fromkeys((entry.header.id for entry in entries), _NOTHING)
         live, on_disk = _readable(entries)
-        if self._live is not None:
-            summaries.update(self._live.known(live))
         for store in self._stores:
             summaries.update(store.known(on_disk))
+        summaries.update(_nothing_of_others(entries))
+        if self._live is not None:
+            summaries.update(self._live.known(live))
         return summaries
 
     async def roots(self) -> tuple[RootState, ...]:
@@ -256,6 +259,13 @@ def _readable(entries: Collection[Entry]) -> tuple[list[Entry], list[Entry]]:
     readable = [entry for entry in entries if entry.problem is None]
     live = [entry for entry in readable if entry.live]
     return live, readable if not live else [entry for entry in readable if not entry.live]
+
+
+def _nothing_of_others(entries: Collection[Entry]) -> dict[str, Summary]:
+    """What no log may tell: of live sessions, and of those in conflict."""
+    return {
+        entry.header.id: _NOTHING for entry in entries if entry.live or entry.problem is not None
+    }
 
 
 def _conflict() -> ReadError:
