@@ -68,7 +68,9 @@ class Sidecar:
         drain: bool = True,
         command: Sequence[str] | None = None,
         framing: Literal["line", "content-length"] = "line",
+        cache: Path | str | None = None,
     ) -> None:
+        """`cache`: the folder of its index; by default one that no other process knows."""
         self._framing = framing
         self._home = tempfile.TemporaryDirectory(prefix="sidecar-home-")
         flags = [flag for root in roots for flag in ("--root", str(root))]
@@ -78,7 +80,11 @@ class Sidecar:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             bufsize=0,
-            env=clean_environment(self._home.name, env),
+            env=clean_environment(
+                self._home.name,
+                {"SESSIONREF_CACHE_DIR": str(cache or Path(self._home.name) / "cache")}
+                | dict(env or {}),
+            ),
         )
         assert self.process.stdin
         assert self.process.stdout

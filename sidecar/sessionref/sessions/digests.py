@@ -72,14 +72,18 @@ class Digests:
         self._tasks: set[asyncio.Task[None]] = set()
 
     @property
-    def pending(self) -> int:
-        """How many logs have to be looked at."""
-        return len(self._pending)
+    def is_idle(self) -> bool:
+        """Whether no log has to be looked at."""
+        return not self._pending
 
-    @property
-    def folded(self) -> int:
-        """How many logs were looked at since they changed."""
-        return len(self._told) - len(self._pending)
+    def count(self) -> tuple[int, int]:
+        """How many logs were looked at since they last changed, it seems, and how many not."""
+        unseen = 0
+        for path, seen in self._pending.items():
+            known = self._looks.get(path)
+            if known is None or known.digest.stamp.identity != seen.stamp.identity:
+                unseen += 1
+        return len(self._told) - unseen, unseen
 
     @property
     def told(self) -> Mapping[str, Summary]:

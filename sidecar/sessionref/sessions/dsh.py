@@ -109,7 +109,7 @@ class DshStore:
         now = time.monotonic()
         if now - self._listed_at > _FRESH_SECONDS:
             await self._sight_since(now)
-        if self._digests.pending:
+        if not self._digests.is_idle:
             await self._digests.wait([entry.path for entry in entries if entry.path is not None])
         return self.known(entries)
 
@@ -151,7 +151,7 @@ class DshStore:
     def state(self) -> IndexState:
         """How much of the root is known."""
         sessions = 0 if self._sight is None else len(self._sight.listing.entries)
-        return IndexState(sessions, self._digests.folded, self._digests.pending)
+        return IndexState(sessions, *self._digests.count())
 
     async def _sight_since(self, since: float) -> Sight:
         """The sight of a walk that began no earlier than `since`. Raises `ReadError`."""

@@ -132,7 +132,7 @@ class Keeper:
     async def _keep_up(self) -> None:
         delay = _BEHIND_SECONDS
         try:
-            while self._index.is_used and (self._changed or self._gone or not self._has_begun):
+            while self._index.is_used and (self._changed or self._purgeable or not self._has_begun):
                 with anyio.move_on_after(delay):
                     await self._closing.wait()
                 self._has_begun = True
@@ -143,11 +143,15 @@ class Keeper:
         finally:
             self._task = None
 
+    @property
+    def _purgeable(self) -> dict[str, Key]:
+        return self._gone if self._is_all_there else {}
+
     async def _write(self) -> bool:
         """Write some of what is to be written. Whether that was possible."""
         paths = list(islice(self._changed, _AT_ONE_TIME))
         self._changed.difference_update(paths)
-        gone = self._gone if self._is_all_there else {}
+        gone = self._purgeable
         if gone:
             self._gone = {}
         kept = [kept for path in paths if (kept := self._kept(path)) is not None]
