@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 
 import anyio
 import msgspec
+from anyio.lowlevel import checkpoint
 
 from sessionref.sessions.live import LiveStore, contradict
 from sessionref.sessions.model import (
@@ -82,11 +83,12 @@ class Corpus:
             except ReadError as error:
                 _log.warning("The host did not list its sessions: %s", error.reason)
 
+        if self._live is None:
+            return await self._list_stores(patience)
         async with anyio.create_task_group() as tasks:
-            if self._live is not None:
-                tasks.start_soon(ask_host, self._live)
+            tasks.start_soon(ask_host, self._live)
             on_disk = await self._list_stores(patience)
-        return on_disk if self._live is None else self._with_live(on_disk, live)
+        return self._with_live(on_disk, live)
 
     async def read(self, session_id: str, *, salvage: bool = False) -> Reading:
         """One session, whole: from the host if it has it, else from the store that has it.
@@ -248,6 +250,10 @@ class Corpus:
             except ReadError as error:
                 answers[at] = error
 
+        if len(self._stores) == 1:  # most often, and there is no need for a task
+            await checkpoint()
+            await ask(0, self._stores[0])
+            return [answers[0]]
         async with anyio.create_task_group() as tasks:
             for at, store in enumerate(self._stores):
                 tasks.start_soon(ask, at, store)

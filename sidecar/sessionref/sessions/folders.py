@@ -7,6 +7,7 @@ section 3; the native corners 34 and 36.
 import errno
 import os
 import stat
+from functools import lru_cache
 from operator import attrgetter
 from typing import Final
 
@@ -79,14 +80,23 @@ def contents(path: str) -> Contents:
 
 def log_in(path: str, key: Key, found: Contents) -> Log | None:
     """The log of the session folder `key`, which is at `path`."""
-    names: list[LogName] = [name for text in found.names if (name := parse_log_name(text))]
-    if not names:
+    name, text, is_in_conflict = _highest(found.names)
+    if name is None:
         return None
-    name = names[0] if len(names) == 1 else max(names, key=attrgetter("generation", "compressed"))
-    log = f"{path}{os.sep}{name.text}"
+    log = f"{path}{os.sep}{text}"
     conflict = None
-    if len({name.compressed for name in names}) > 1:
+    if is_in_conflict:
         rivals = tuple(sorted(os.path.join(path, text) for text in found.names))
         reason = "the session has logs of both encodings"
         conflict = ReadError("conflict", reason, path=log, rivals=rivals)
     return Log(log, Place(*key, name), conflict)
+
+
+@lru_cache(maxsize=256)  # nearly all folders have the same names in them
+def _highest(names: tuple[str, ...]) -> tuple[LogName | None, str, bool]:
+    """The name of the highest generation, also as text, and whether there are both encodings."""
+    parsed = [name for text in names if (name := parse_log_name(text)) is not None]
+    if not parsed:
+        return None, "", False
+    name = max(parsed, key=attrgetter("generation", "compressed"))
+    return name, name.text, len({name.compressed for name in parsed}) > 1

@@ -5,7 +5,6 @@ the log format, section 1; names are compared as UTF-16, as the defining system 
 """
 
 import re
-from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -37,7 +36,6 @@ class LogName(msgspec.Struct, frozen=True, gc=False):
         return f"session{infix}.jsonl{suffix}"
 
 
-@lru_cache(maxsize=256)  # nearly all logs have one of few names
 def parse_log_name(name: str) -> LogName | None:
     """The generation and encoding of a canonical log name; None for any other file."""
     match = _LOG_NAME.fullmatch(name)
