@@ -48,6 +48,8 @@ def run(arguments: Sequence[str]) -> int:
 
     async def question(parts: Parts) -> tuple[types.ListCandidatesResult, list[str]]:
         found = await parts.handlers.list_candidates(params, FROM_A_SHELL)
+        while found.is_incomplete:  # a host would ask again, too, but this one shows it only once
+            found = await parts.handlers.list_candidates(params, FROM_A_SHELL)
         roots = () if found.total else await parts.corpus.roots()
         return found, [f"{root.path}: {root.problem}" for root in roots if root.problem]
 

@@ -25,13 +25,15 @@ from sessionref.sessions.walk import Sight, Walker
 from sessionref.sessions.workers import Workers
 
 _FRESH_SECONDS: Final = 1.0
-"""How old a walk may be that is not made again."""
+"""How old a walk may be that is not made again; twice as old as it takes, if that is more."""
 
 _WALK_SECONDS: Final = 0.15
 """How long a new walk is waited for where the one before can be answered with."""
 
 _FEW: Final = 256
-"""With so few sessions a walk costs less than believing one could: it is always made again."""
+_SHORT_SECONDS: Final = 0.5
+"""A walk through so few sessions, in so short a time, is made again for each list, and waited for:
+that costs less than explaining to people why what they wrote just now is not there."""
 
 _NOTHING: Final = Summary()
 _UNREAD: Final = Summary(is_known=False)
@@ -84,8 +86,9 @@ class DshStore:
         What was known before is answered where a walk takes too long, and is not complete.
         """
         since = self._listed_at = time.monotonic()
-        if self._sight is not None and len(self._sight.folders) > _FEW:
-            since -= _FRESH_SECONDS
+        sight = self._sight
+        if sight is not None and (len(sight.folders) > _FEW or sight.took > _SHORT_SECONDS):
+            since -= max(_FRESH_SECONDS, 2 * sight.took)
             if patience < math.inf:
                 patience = min(patience, _WALK_SECONDS)
         with anyio.move_on_after(patience):

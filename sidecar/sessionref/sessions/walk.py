@@ -44,6 +44,8 @@ class Sight(msgspec.Struct, frozen=True):
 
     began: float
     """When, by the monotonic clock: later changes need not be in it."""
+    took: float
+    """Seconds."""
     listing: Listing
     folders: Mapping[Key, SeenFolder]
     logs: Mapping[str, SeenLog]
@@ -82,7 +84,8 @@ class Walker:
         listing = walk.survey.listing()
         if listing != self._listing:
             self._listing = listing  # or else who remembers the one before need not look at it
-        return Sight(began, self._listing, walk.folders, walk.logs)
+        took = time.monotonic() - began
+        return Sight(began, took, self._listing, walk.folders, walk.logs)
 
 
 class _Walk:
