@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import msgspec
 import pytest
 from anyio.lowlevel import checkpoint
 
@@ -316,11 +317,10 @@ async def test_who_asks_after_a_change_does_not_share_what_was_read_before(
 
 
 async def walks_of(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, few: int, fresh: float
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, few: int, pause: float, took: float = 0.0
 ) -> int:
-    """How many walks three lists take."""
+    """How many walks three lists take, between which some seconds pass."""
     monkeypatch.setattr(dsh, "_FEW", few)
-    monkeypatch.setattr(dsh, "_FRESH_SECONDS", fresh)
     logs.write_log(tmp_path, "a", TALK)
     walks = 0
     real = Walker.walk
@@ -334,23 +334,33 @@ async def walks_of(
     asked = store(tmp_path)
     for _ in range(3):
         assert len((await asked.list()).entries) == 1
+        sight = asked._sight
+        assert sight is not None
+        asked._sight = msgspec.structs.replace(sight, began=sight.began - pause, took=took)
     return walks
 
 
-async def test_a_walk_is_believed_for_a_moment_where_it_takes_long(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("few", "pause", "took", "expected"),
+    [
+        (0, 0.3, 0.0, 1),
+        (0, 1.0, 0.0, 3),
+        (1, 0.0, 0.0, 3),
+        (1, 0.1, 0.6, 1),
+        (1, 0.7, 0.6, 2),
+        (0, 1.0, 3.0, 1),
+        (0, 6.0, 3.0, 3),
+    ],
+)
+async def test_a_walk_is_believed_for_a_second_unless_it_is_short_or_very_long(
+    few: int,
+    pause: float,
+    took: float,
+    expected: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert await walks_of(tmp_path, monkeypatch, few=0, fresh=1000) == 1
-
-
-async def test_a_short_walk_is_made_each_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert await walks_of(tmp_path, monkeypatch, few=1, fresh=1000) == 3
-
-
-async def test_an_old_walk_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert await walks_of(tmp_path, monkeypatch, few=0, fresh=0) == 3
+    assert await walks_of(tmp_path, monkeypatch, few=few, pause=pause, took=took) == expected
 
 
 async def test_where_nothing_changed_the_listing_is_the_same(tmp_path: Path) -> None:
@@ -370,8 +380,10 @@ async def test_a_walk_that_takes_long_is_not_waited_for(
     logs.write_log(tmp_path, "a", TALK)
     asked = store(tmp_path)
     assert await titles(asked) == {"a": "A talk"}
+    sight = asked._sight
+    assert sight is not None
+    asked._sight = msgspec.structs.replace(sight, began=sight.began - 2)
     monkeypatch.setattr(dsh, "_FEW", 0)
-    monkeypatch.setattr(dsh, "_FRESH_SECONDS", 0)
     monkeypatch.setattr(dsh, "_WALK_SECONDS", 0.01)
     logs.write_log(tmp_path, "b", TALK)
     with anyio.fail_after(BOUND):
