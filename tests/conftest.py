@@ -1,5 +1,8 @@
 """Fixtures for every test, and the count of verdicts at the end of a run."""
 
+import logging
+from collections.abc import Iterator
+
 import hypothesis
 import pytest
 
@@ -13,6 +16,17 @@ from support import verdicts  # noqa: E402 (after the rewrite, so that its asser
 from support.roots import session_roots, sidecar_at  # noqa: E402
 
 __all__ = ["session_roots", "sidecar_at"]
+
+
+@pytest.fixture(autouse=True)
+def loggers() -> Iterator[None]:
+    """Leaves the loggers of the process as they were: a command sets them up as its own."""
+    root, ours = logging.getLogger(), logging.getLogger("sessionref")
+    handlers, levels = root.handlers[:], (root.level, ours.level)
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(levels[0])
+    ours.setLevel(levels[1])
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

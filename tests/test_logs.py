@@ -5,11 +5,9 @@ import logging
 import os
 import stat
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import anyio
-import pytest
 
 from sessionref.config import Config
 from sessionref.logs import configure
@@ -18,17 +16,6 @@ from support.requests import AGENT
 from support.sidecar import PROGRAM, TIMEOUT, Sidecar, clean_environment
 
 SECRET = "a word of the transcript"
-
-
-@pytest.fixture
-def loggers() -> Iterator[None]:
-    """Leaves the loggers of the process as they were."""
-    root, ours = logging.getLogger(), logging.getLogger("sessionref")
-    handlers, levels = root.handlers[:], (root.level, ours.level)
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(levels[0])
-    ours.setLevel(levels[1])
 
 
 def test_neither_the_log_nor_an_error_quotes_a_session_or_the_host(tmp_path: Path) -> None:
@@ -51,7 +38,7 @@ def test_neither_the_log_nor_an_error_quotes_a_session_or_the_host(tmp_path: Pat
     assert SECRET not in log.read_text()
 
 
-def test_a_log_that_nobody_takes_is_dropped_and_not_kept(tmp_path: Path, loggers: None) -> None:
+def test_a_log_that_nobody_takes_is_dropped_and_not_kept(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
