@@ -17,7 +17,8 @@ from sessionref.handlers import Handlers
 from sessionref.resolver import Resolver
 from sessionref.sessions.corpus import Corpus
 from sessionref.sessions.model import Entry, Header, Listing, Reading, RootState, Summary
-from sessionref.sessions.workers import Stop, Workers
+from sessionref.sessions.stop import Stop
+from sessionref.sessions.workers import Workers
 from sessionref.stdio import Outlet
 from sessionref_protocol.connection import Connection
 from sessionref_protocol.mention import format_mention

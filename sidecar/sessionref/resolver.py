@@ -24,7 +24,8 @@ from .reference.references import Reference, Wanted, check_references, sift
 from .reference.snapshot import ContextMessage, Snapshot
 from .sessions.model import Entry, Listing, ReadError, Reading, RootState, Store, Summary
 from .sessions.scope import ScopedStore
-from .sessions.workers import Stop, Workers
+from .sessions.stop import Stop
+from .sessions.workers import Workers
 from .sessions.workspace import Identity, Workspaces
 
 T = TypeVar("T")

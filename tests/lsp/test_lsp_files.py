@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sessionref.lsp.files import find_files
-from sessionref.sessions.workers import Stop
+from sessionref.sessions.stop import Stop
 from support import logs
 from support.editor import Editor
 

@@ -23,8 +23,9 @@ from sessionref.sessions.logfile import LogFile
 from sessionref.sessions.model import Listing, ReadError, Reading, Summary
 from sessionref.sessions.readings import Readings
 from sessionref.sessions.root import Root, Taken
+from sessionref.sessions.stop import Stop
 from sessionref.sessions.walk import Walker
-from sessionref.sessions.workers import Stop, Workers
+from sessionref.sessions.workers import Workers
 from support import logs
 
 TALK = [logs.user("hello there"), logs.assistant("hi"), logs.title("A talk")]
@@ -165,6 +166,22 @@ async def test_what_changed_a_moment_ago_is_looked_at_again(
     assert again is not first
     assert again == first
     assert reads
+
+
+@pytest.mark.usefixtures("settled")
+async def test_a_log_that_was_read_may_get_a_rival(tmp_path: Path) -> None:
+    """An older generation in the other encoding, which changes nothing of the log itself."""
+    path = logs.write_log(tmp_path, "a")
+    newer = logs.encode(logs.header("a", version=3), TALK, zstd=True)
+    path.with_name(logs.log_name(version=3)).write_bytes(newer)
+    path.unlink()
+    asked = store(tmp_path)
+    await asked.read("a")
+    logs.write_log(tmp_path, "a", TALK, zstd=False)
+    for salvage in (False, True):
+        with pytest.raises(ReadError) as caught:
+            await asked.read("a", salvage=salvage)
+        assert caught.value.cause == "conflict"
 
 
 @pytest.mark.usefixtures("settled")

@@ -9,7 +9,8 @@ import pytest
 from anyio.lowlevel import checkpoint
 
 from sessionref.sessions.model import ReadError
-from sessionref.sessions.workers import Stop, StoppedError, Workers
+from sessionref.sessions.stop import Stop, StoppedError
+from sessionref.sessions.workers import Workers
 
 
 class Hanging:

@@ -15,7 +15,8 @@ import anyio
 from sessionref import stdio
 from sessionref.config import Config
 from sessionref.dispatcher import Dispatcher, Route
-from sessionref.sessions.workers import Stop, Workers
+from sessionref.sessions.stop import Stop
+from sessionref.sessions.workers import Workers
 from sessionref_protocol.connection import Connection
 from sessionref_protocol.display import printable
 from sessionref_protocol.framing import Mode

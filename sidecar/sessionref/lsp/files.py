@@ -13,7 +13,7 @@ import msgspec
 from lsprotocol import types as lsp
 from pathspec import GitIgnoreSpec
 
-from sessionref.sessions.workers import Stop
+from sessionref.sessions.stop import Stop
 from sessionref_protocol.display import printable
 
 from .completion import Menu

@@ -13,7 +13,7 @@ from sessionref.sessions.model import Header, ReadError, Summary
 from sessionref.sessions.root import Root, Start, Taken
 from sessionref.sessions.stamps import Identity, Stamp
 from sessionref.sessions.state import FoldState
-from sessionref.sessions.workers import Stop
+from sessionref.sessions.stop import Stop
 from sessionref_protocol import ecmascript
 
 

@@ -18,10 +18,12 @@ from sessionref.config import KIB
 from sessionref.sessions.digest import Digest, Look, look
 from sessionref.sessions.header import FirstLine
 from sessionref.sessions.log import Place
+from sessionref.sessions.lookers import Lookers, Sought
 from sessionref.sessions.model import ReadError, Summary
 from sessionref.sessions.root import Root
+from sessionref.sessions.stop import Stop, StoppedError
 from sessionref.sessions.walk import SeenLog
-from sessionref.sessions.workers import Stop, StoppedError, Workers
+from sessionref.sessions.workers import Workers
 
 _log: Final = logging.getLogger(__name__)
 
@@ -70,6 +72,7 @@ class Digests:
         self._under_way: set[str] = set()
         self._waiters: set[_Waiter] = set()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._lookers = Lookers(root)
 
     @property
     def is_idle(self) -> bool:
@@ -99,6 +102,7 @@ class Digests:
                 self._examine(path, seen)
         if self._pending:
             self._queue = sorted(self._pending, key=lambda path: _age(self._pending[path]))
+            self._lookers.want(sum(seen.stamp.size for seen in self._pending.values()))
             self._kick()
 
     def learn(self, path: str, found: Look) -> None:
@@ -188,7 +192,12 @@ class Digests:
         while len(self._tasks) < _AT_ONE_TIME:
             task = asyncio.create_task(self._work())
             self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not self._tasks:
+            self._lookers.rest()
 
     async def _work(self) -> None:
         while batch := self._next_batch():
@@ -224,18 +233,26 @@ class Digests:
             yield (self._urgent or self._queue).pop()
 
     def _look_at(self, batch: Sequence[tuple[SeenLog, Look | None]], stop: Stop) -> list[Look]:
-        return [self._look(seen, known, stop) for seen, known in batch]
+        logs = [self._sought(seen, known) for seen, known in batch]
+        looks = self._lookers.look(logs) or [None] * len(logs)
+        return [
+            self._look(sought, stop) if found is None else found
+            for sought, found in zip(logs, looks, strict=True)
+        ]
 
-    def _look(self, seen: SeenLog, known: Look | None, stop: Stop) -> Look:
+    def _sought(self, seen: SeenLog, known: Look | None) -> Sought:
         assert isinstance(seen.first, FirstLine)
         rest = None if known is None else known.rest or self._recall(seen.log.place)
+        return Sought(seen.log, seen.first.header, seen.stamp, rest)
+
+    def _look(self, sought: Sought, stop: Stop) -> Look:
         try:
-            return look(self._root, seen.log, seen.first.header, seen.stamp, rest, stop)
+            return look(self._root, *sought, stop)
         except StoppedError:
             raise
         except Exception:  # our fault, and no reason to hide other sessions
-            _log.exception("A log could not be looked at: %s", seen.log.path)
-            return Look(Digest(seen.stamp, Summary(), failed=True))
+            _log.exception("A log could not be looked at: %s", sought.log.path)
+            return Look(Digest(sought.seen, Summary(), failed=True))
 
 
 class _Waiter:

@@ -7,7 +7,7 @@ format; the log format, sections 1 and 6, for what a log may hold.
 """
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from struct import Struct
 from typing import Final, NamedTuple
 
@@ -59,7 +59,7 @@ class Block(NamedTuple):
     """Where in the file the frame ends whose content ends here; None in the midst of one."""
 
 
-def plain_blocks(read: Read, size: int, *, step: int = STEP) -> Iterator[Block]:
+def plain_blocks(read: Read, size: int, *, step: int = STEP) -> Generator[Block, None, None]:
     """The blocks of a plain file."""
     offset = 0
     while offset < size:
@@ -70,7 +70,7 @@ def plain_blocks(read: Read, size: int, *, step: int = STEP) -> Iterator[Block]:
 
 def zstd_blocks(
     read: Read, size: int, max_window_bytes: int, *, step: int = STEP, singly: bool = False
-) -> Iterator[Block]:
+) -> Generator[Block, None, None]:
     """The blocks of concatenated frames; only those of a torn last frame are not `whole`.
 
     `singly`: no frame is looked at before the content of the one before it has been taken.

@@ -21,8 +21,9 @@ from sessionref.sessions.log import Place
 from sessionref.sessions.paths import Key
 from sessionref.sessions.remembered import Remembered, record, remembered
 from sessionref.sessions.root import Root
+from sessionref.sessions.stop import Stop
 from sessionref.sessions.walk import SeenFolder, SeenLog, Sight
-from sessionref.sessions.workers import Stop, Workers
+from sessionref.sessions.workers import Workers
 
 _RECALL_SECONDS: Final = 0.5
 """How long the first walk waits for what is remembered."""

@@ -14,7 +14,7 @@ from typing import Final
 
 from sessionref.sessions.model import ReadError
 from sessionref.sessions.stamps import Stamp, identity, print_of
-from sessionref.sessions.workers import Stop
+from sessionref.sessions.stop import Stop
 
 _FLAGS: Final = (
     os.O_RDONLY
@@ -50,6 +50,11 @@ class LogFile:
     def size(self) -> int:
         """Size in bytes when it was opened."""
         return self._opened.st_size
+
+    @property
+    def inode(self) -> tuple[int, int]:
+        """Device and inode."""
+        return self._opened.st_dev, self._opened.st_ino
 
     def read(self, offset: int, size: int) -> bytes:
         """`size` bytes at `offset`, both within the file. Raises `ReadError`, `StoppedError`."""

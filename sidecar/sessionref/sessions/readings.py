@@ -17,7 +17,8 @@ from sessionref.sessions.folders import Log
 from sessionref.sessions.model import Reading
 from sessionref.sessions.root import Root, Taken
 from sessionref.sessions.stamps import Identity
-from sessionref.sessions.workers import Stop, Workers
+from sessionref.sessions.stop import Stop
+from sessionref.sessions.workers import Workers
 
 _MAX_BYTES: Final = 64 * MIB
 
@@ -54,6 +55,8 @@ class Readings:
 
         Raises `ReadError`.
         """
+        if log.conflict is not None:
+            raise log.conflict  # it may have got its rival after it was read
         if identity is None:
             return (await self._read(log, salvage=salvage)).reading
         kept = self._kept.get(log.path)

@@ -8,12 +8,13 @@ and 34 to 37, with our differences.
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Final, NamedTuple
 
 import msgspec
 
 from sessionref.config import KIB, Limits
+from sessionref.sessions.child import LostError
 from sessionref.sessions.folders import Contents, Log, children, contents, is_folder, log_in
 from sessionref.sessions.frames import STEP, Block, good_end, plain_blocks, zstd_blocks
 from sessionref.sessions.header import FirstLine
@@ -23,8 +24,9 @@ from sessionref.sessions.model import Entry, Header, ReadError, Reading
 from sessionref.sessions.paths import Key, encode_segment
 from sessionref.sessions.stamps import Identity, Stamp, identity, print_of
 from sessionref.sessions.state import FoldState
+from sessionref.sessions.stop import Stop
 from sessionref.sessions.survey import Survey
-from sessionref.sessions.workers import Stop
+from sessionref.sessions.unpacker import Part, is_worth_it, unpacked
 
 _log: Final = logging.getLogger(__name__)
 
@@ -53,11 +55,17 @@ class Taken(msgspec.Struct, frozen=True):
 class Root:
     """One session root. Its methods block, and raise `StoppedError` when their `Stop` is set."""
 
-    def __init__(self, path: str, limits: Limits, *, openings: bool = False) -> None:
-        """`openings`: the first words of first prompts are wanted, too."""
+    def __init__(
+        self, path: str, limits: Limits, *, openings: bool = False, alone: bool = False
+    ) -> None:
+        """`openings`: the first words of first prompts are wanted, too.
+
+        `alone`: no other process is to help with large logs.
+        """
         self.path = path
         self.openings = openings
-        self._limits = limits
+        self.limits = limits
+        self._alone = alone
         self._told: set[tuple[str, str]] = set()
 
     def problem(self) -> str | None:
@@ -116,10 +124,15 @@ class Root:
         """
         if log.conflict is not None:
             raise log.conflict
-        for _ in range(2):
+        tries = 2
+        while tries:
+            tries -= 1
             with open_log(log.path, stop) as file:
                 try:
                     taken = self._take(log, file, start)
+                except LostError:
+                    self._alone = True  # whatever ended the process would end the next one, too
+                    tries += 1
                 except ReadError as error:
                     error.path = log.path
                     if not file.changed():
@@ -148,7 +161,7 @@ class Root:
         self, log: Log, *, header: Header, state: FoldState, opening: str | None
     ) -> LogReader:
         """A reader that goes on where another one paused. What was said before that is lost."""
-        limit = self._limits.max_record_bytes
+        limit = self.limits.max_record_bytes
         return LogReader.resumed(log.place, limit, header, state, opening)
 
     def _logs_of(self, session_id: str) -> list[Log]:
@@ -191,7 +204,7 @@ class Root:
             return printed if position == file.size else print_of(file.read, position)
 
         opening = "" if self.openings else None
-        pause = Pause(LogReader(log.place, self._limits.max_record_bytes, opening=opening), 0)
+        pause = Pause(LogReader(log.place, self.limits.max_record_bytes, opening=opening), 0)
         if start is not None:
             position = start.pause.position
             if position <= file.size and print_before(position) == start.print:
@@ -200,7 +213,7 @@ class Root:
         return Taken(file.stamp, reading, Start(pause, print_before(pause.position)))
 
     def _salvage(self, log: Log, file: LogFile) -> Reading:
-        size, limits = file.size, self._limits
+        size, limits = file.size, self.limits
         if log.place.name.compressed:
             size = good_end(file.read, size, limits.max_zstd_window_bytes)
             blocks = zstd_blocks(file.read, size, limits.max_zstd_window_bytes)
@@ -210,16 +223,22 @@ class Root:
 
     def _blocks(
         self, log: Log, file: LogFile, *, start: int = 0, step: int = STEP, singly: bool = False
-    ) -> Iterator[Block]:
-        """The blocks of a log from `start`, whose ends are counted from there."""
+    ) -> Generator[Block, None, None]:
+        """The blocks of a log from `start`, whose ends are counted from there.
+
+        Raises `LostError` where another process helped, and was lost.
+        """
 
         def read(offset: int, size: int) -> bytes:
             return file.read(start + offset, size)
 
         size = file.size - start
         if log.place.name.compressed:
-            window = self._limits.max_zstd_window_bytes
+            window = self.limits.max_zstd_window_bytes
             blocks = zstd_blocks(read, size, window, step=step, singly=singly)
+            part = Part(log.path, file.inode, start, size, window)
+            if not (self._alone or singly) and is_worth_it(part):
+                blocks = unpacked(part, blocks)
         else:
             blocks = plain_blocks(read, size, step=step)
         for block in blocks:

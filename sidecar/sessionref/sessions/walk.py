@@ -19,8 +19,8 @@ from sessionref.sessions.model import Listing, ReadError
 from sessionref.sessions.paths import Key
 from sessionref.sessions.root import Root
 from sessionref.sessions.stamps import Stamp, identity
+from sessionref.sessions.stop import Stop
 from sessionref.sessions.survey import Survey
-from sessionref.sessions.workers import Stop
 
 
 class SeenLog(msgspec.Struct, frozen=True, gc=False):
