@@ -7,7 +7,9 @@ sources are framed for the model. Source of the rule: the contract, section 4.
 """
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import compress
+from operator import attrgetter
 from typing import Annotated, Final
 
 import msgspec
@@ -19,6 +21,9 @@ from sessionref_protocol.errors import ErrorKind, RpcError
 from .projection import Item
 
 _END: Final = "]}"
+
+_size: Final = attrgetter("size")
+_is_checkpoint: Final = attrgetter("checkpoint")
 
 Count = Annotated[int, Meta(ge=0, le=2**53 - 1)]
 """A number of things, as any reader of JSON can count them."""
@@ -81,7 +86,7 @@ def fit(source: Source, max_bytes: int) -> Fitted:
         json=start + ",".join(entry.json for entry in entries) + _END,
         items=tuple(entry.item for entry in entries),
         stats=Stats(
-            compacted=any(item.checkpoint for item in source.items),
+            compacted=any(map(_is_checkpoint, source.items)),
             original_messages=len(source.items),
             retained_messages=len(entries),
             omitted_messages=omitted_messages,
@@ -110,11 +115,7 @@ def _retain(items: Sequence[Item], room: int) -> tuple[list[_Entry], int]:
     they fit. That way round, what is dropped need not be serialized.
     """
     newest = len(items) - 1
-    kept = {
-        index: _Entry(item)
-        for index, item in enumerate(items)
-        if item.checkpoint or index == newest
-    }
+    kept = {index: _Entry(items[index]) for index in _never_dropped(items)}
     room -= sum(entry.cost for entry in kept.values())
     for index in range(newest - 1, -1, -1):
         if index in kept:
@@ -124,8 +125,14 @@ def _retain(items: Sequence[Item], room: int) -> tuple[list[_Entry], int]:
             break
         kept[index] = entry
         room -= entry.cost
-    dropped = sum(utf8_length(item.text) for index, item in enumerate(items) if index not in kept)
+    dropped = sum(map(_size, items)) - sum(entry.item.size for entry in kept.values())
     return [kept[index] for index in sorted(kept)], dropped
+
+
+def _never_dropped(items: Sequence[Item]) -> Iterable[int]:
+    """The indexes of the checkpoints and of the newest message."""
+    checkpoints = compress(range(len(items) - 1), map(_is_checkpoint, items))
+    return (*checkpoints, len(items) - 1) if items else ()
 
 
 def _shorten(entries: list[_Entry], excess: int) -> bool:
@@ -135,7 +142,7 @@ def _shorten(entries: list[_Entry], excess: int) -> bool:
     more than it needs to; as in the defining system. Every cut ends below the length before it.
     """
     originals = [entry.item for entry in entries]
-    longest_first = [(-utf8_length(item.text), index) for index, item in enumerate(originals)]
+    longest_first = [(-item.size, index) for index, item in enumerate(originals)]
     heapq.heapify(longest_first)
     while excess > 0:
         negated, index = longest_first[0] if longest_first else (0, 0)
@@ -146,7 +153,7 @@ def _shorten(entries: list[_Entry], excess: int) -> bool:
         shorter = _Entry(Item(original.role, text, original.checkpoint), omitted)
         excess += shorter.cost - entries[index].cost
         entries[index] = shorter
-        heapq.heapreplace(longest_first, (-utf8_length(text), index))
+        heapq.heapreplace(longest_first, (-shorter.item.size, index))
     return True
 
 

@@ -1,17 +1,21 @@
 """What a session is to the rest of the program, and the seam that every store of sessions fills.
 
 Values only: no files, no tasks, no wire. `reference/` may import this module; this module
-imports nothing of ours but the error causes. Another agent's sessions come as another `Store`.
+imports the protocol's leaves only. Another agent's sessions come as another `Store`.
 """
 
 import enum
 import math
 from collections.abc import Collection, Mapping
-from typing import Literal, Protocol, Self
+from typing import Final, Literal, Protocol, Self
 
 import msgspec
+from msgspec.structs import force_setattr
 
+from sessionref_protocol.ecmascript import utf8_length
 from sessionref_protocol.errors import Cause
+
+Role = Literal["user", "assistant"]
 
 
 class Voice(enum.Enum):
@@ -25,6 +29,13 @@ class Voice(enum.Enum):
     """An `assistant/message`."""
     OTHER = "other"
     """Anything else on the surface: tools, plugins, system, earlier snapshots. Never quoted."""
+
+
+_ROLES: Final[Mapping[Voice, Role]] = {
+    Voice.PERSON: "user",
+    Voice.CHECKPOINT: "user",
+    Voice.ASSISTANT: "assistant",
+}
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -46,6 +57,21 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return self.origin == "subagent" or bool(self.delegation_depth)
 
 
+class Item(msgspec.Struct, frozen=True, gc=False):
+    """One message of a conversation, as a snapshot quotes it."""
+
+    role: Role
+    text: str
+    """Never empty as it was said; fitting into a budget may empty it."""
+    checkpoint: bool = False
+    """A compaction wrote it in place of what it summarises."""
+    size: int = -1
+    """Of the text, in UTF-8 bytes; derived, and kept since each snapshot needs those of all."""
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "size", utf8_length(self.text))
+
+
 class Node(msgspec.Struct, frozen=True, gc=False):
     """One node of a surface: an event that the model currently sees."""
 
@@ -53,6 +79,14 @@ class Node(msgspec.Struct, frozen=True, gc=False):
     voice: Voice
     text: str
     """The text blocks joined with a line feed; empty for `Voice.OTHER`, which is never kept."""
+    item: Item | None = None
+    """What is quoted of it; derived. None where nothing is."""
+
+    def __post_init__(self) -> None:
+        role = _ROLES.get(self.voice)
+        if role is not None and self.text:
+            item = Item(role, self.text, self.voice is Voice.CHECKPOINT)
+            force_setattr(self, "item", item)
 
 
 class Degraded(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel", gc=False):
