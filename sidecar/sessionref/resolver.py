@@ -30,7 +30,7 @@ from .sessions.workspace import Identity, Workspaces
 
 T = TypeVar("T")
 
-_INLINE_CHARACTERS: Final = 128 * 1024
+_INLINE_BYTES: Final = 128 * 1024
 """A conversation up to this size is fitted on the event loop; a thread would cost more."""
 
 _SUMMARIES_A_STEP: Final = 64
@@ -374,7 +374,7 @@ class Resolver:
         try:
             with anyio.CancelScope(deadline=deadline):
                 reading = await self._store.read(session_id, salvage=bool(settings.salvage))
-                if sum(len(node.text) for node in reading.nodes) <= _INLINE_CHARACTERS:
+                if sum(node.size for node in reading.nodes) <= _INLINE_BYTES:
                     return make(reading)
                 return await self._workers.run(lambda _: make(reading))
             raise _late(session_id)

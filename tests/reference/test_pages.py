@@ -12,7 +12,7 @@ from sessionref_protocol.ecmascript import encode, join_pairs
 PAGE_BYTES = 1024
 TEXTS = st.text(st.sampled_from('a\n"\0é中😀\ud83d'), min_size=1, max_size=900).map(join_pairs)
 ITEMS = st.lists(
-    st.builds(Item, st.sampled_from(["user", "assistant"]), TEXTS, st.booleans()), max_size=8
+    st.builds(Item.of, st.sampled_from(["user", "assistant"]), TEXTS, st.booleans()), max_size=8
 )
 
 
@@ -31,7 +31,7 @@ def test_the_pages_hold_the_whole_conversation(items: list[Item], limit: int | N
     for part in parts:
         text += part.text
         if not part.continues:
-            joined.append(Item(part.role, text, part.checkpoint))
+            joined.append(Item.of(part.role, text, part.checkpoint))
             text = ""
     assert text == ""
     assert joined == items
@@ -47,7 +47,11 @@ def test_no_page_is_larger_than_it_may_be(items: list[Item], limit: int | None) 
 
 
 def test_messages_of_an_ordinary_size_are_not_cut() -> None:
-    items = [Item("user", "one"), Item("assistant", "two", checkpoint=True), Item("user", "three")]
+    items = [
+        Item.of("user", "one"),
+        Item.of("assistant", "two", checkpoint=True),
+        Item.of("user", "three"),
+    ]
     [only] = all_pages(items, None)
     assert [(part.text, part.continues) for part in only.parts] == [
         ("one", False),
@@ -58,7 +62,7 @@ def test_messages_of_an_ordinary_size_are_not_cut() -> None:
 
 
 def test_an_offset_counts_parts() -> None:
-    items = [Item("user", "x" * 200), Item("assistant", "y")]  # a part has 128 bytes
+    items = [Item.of("user", "x" * 200), Item.of("assistant", "y")]  # a part has 128 bytes
     first, second, third = all_pages(items, 1)
     assert [len(first.parts[0].text), len(second.parts[0].text)] == [128, 72]
     assert (first.parts[0].continues, second.parts[0].continues) == (True, False)
@@ -67,7 +71,7 @@ def test_an_offset_counts_parts() -> None:
 
 
 def test_there_is_nothing_behind_the_end() -> None:
-    items = [Item("user", "one")]
+    items = [Item.of("user", "one")]
     assert page(items, 1, None, PAGE_BYTES) == Page(parts=(), next_offset=None)
     assert page(items, 2**53 - 1, None, PAGE_BYTES) == Page(parts=(), next_offset=None)
     assert page([], 0, None, PAGE_BYTES) == Page(parts=(), next_offset=None)
@@ -75,6 +79,6 @@ def test_there_is_nothing_behind_the_end() -> None:
 
 def test_characters_stay_whole() -> None:
     text = "😀" * 100
-    parts = [part.text for each in all_pages([Item("user", text)], None) for part in each.parts]
+    parts = [part.text for each in all_pages([Item.of("user", text)], None) for part in each.parts]
     assert "".join(parts) == text
     assert json.loads(encode(parts)) == parts

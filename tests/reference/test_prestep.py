@@ -67,7 +67,7 @@ def read(wanted: Wanted, text: str | RpcError) -> Snapshot | RpcError:
         return text
     reading = Reading(
         header=Header(id=wanted.session_id, created_at=0, version=0),
-        nodes=(Node(0, Voice.PERSON, text),),
+        nodes=(Node.of(0, Voice.PERSON, text),),
         captured_through_seq=0,
     )
     return take(wanted, reading, 65_536)
@@ -473,7 +473,7 @@ def test_omissions_are_told_where_that_is_wanted() -> None:
     wanted = planned.pending[0].wanted[0]
     reading = Reading(
         header=Header(id="a", created_at=0, version=0),
-        nodes=(Node(0, Voice.PERSON, "x" * 900), Node(1, Voice.PERSON, "y")),
+        nodes=(Node.of(0, Voice.PERSON, "x" * 900), Node.of(1, Voice.PERSON, "y")),
         captured_through_seq=1,
     )
     for omissions in (False, True):

@@ -29,7 +29,7 @@ def look(
     for wanted in sifted.wanted:
         reading = Reading(
             header=Header(id=wanted.session_id, created_at=5, version=3),
-            nodes=tuple(Node(seq, Voice.PERSON, "é" * 100) for seq in range(3)),
+            nodes=tuple(Node.of(seq, Voice.PERSON, "é" * 100) for seq in range(3)),
             captured_through_seq=7,
             last_activity_at=9,
         )

@@ -6,28 +6,28 @@ from sessionref.sessions.model import Node, Voice
 
 def test_people_assistants_and_checkpoints_are_quoted_in_surface_order() -> None:
     surface = [
-        Node(9, Voice.CHECKPOINT, "what was before"),
-        Node(3, Voice.PERSON, "a question"),
-        Node(4, Voice.ASSISTANT, "an answer"),
+        Node.of(9, Voice.CHECKPOINT, "what was before"),
+        Node.of(3, Voice.PERSON, "a question"),
+        Node.of(4, Voice.ASSISTANT, "an answer"),
     ]
     assert project(surface) == (
-        Item("user", "what was before", True),
-        Item("user", "a question", False),
-        Item("assistant", "an answer", False),
+        Item.of("user", "what was before", True),
+        Item.of("user", "a question", False),
+        Item.of("assistant", "an answer", False),
     )
 
 
 def test_other_voices_are_never_quoted() -> None:
-    assert project([Node(0, Voice.OTHER, "text that should not be here")]) == ()
+    assert project([Node.of(0, Voice.OTHER, "text that should not be here")]) == ()
 
 
 def test_nodes_without_text_are_dropped_and_white_space_is_text() -> None:
     surface = [
-        Node(0, Voice.PERSON, ""),
-        Node(1, Voice.CHECKPOINT, ""),
-        Node(2, Voice.ASSISTANT, " \n"),
+        Node.of(0, Voice.PERSON, ""),
+        Node.of(1, Voice.CHECKPOINT, ""),
+        Node.of(2, Voice.ASSISTANT, " \n"),
     ]
-    assert project(surface) == (Item("assistant", " \n", False),)
+    assert project(surface) == (Item.of("assistant", " \n", False),)
 
 
 def test_an_empty_surface_is_an_empty_conversation() -> None:

@@ -30,7 +30,7 @@ def source(*items: Item, label: str = "label", cwd: str | None = None) -> Source
 
 def of_group(group: dict[str, Any]) -> Source:
     items = [  # only a user message can be a checkpoint, whatever a vector asks for
-        Item(each["role"], each["text"], each["role"] == "user" and "checkpoint" in each)
+        Item.of(each["role"], each["text"], each["role"] == "user" and "checkpoint" in each)
         for each in group["conversation"]
     ]
     return Source(
@@ -116,7 +116,9 @@ def test_recorded_answers_differ_only_where_a_byte_order_mark_is_cut() -> None:
 TEXTS = st.text(
     st.sampled_from('a<"\\\n\x01é界😀\ud83d\ude00\ufeff') | st.characters(), max_size=120
 ).map(lambda text: text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass"))
-ITEMS = st.builds(Item, st.sampled_from(["user", "assistant"]), TEXTS.filter(bool), st.booleans())
+ITEMS = st.builds(
+    Item.of, st.sampled_from(["user", "assistant"]), TEXTS.filter(bool), st.booleans()
+)
 
 
 @settings(max_examples=400, deadline=None)
@@ -154,7 +156,7 @@ def test_the_slow_twin_agrees(
 
 
 def test_a_source_of_exactly_the_budget_is_whole() -> None:
-    given = source(Item("user", "first 界"), Item("assistant", "second"))
+    given = source(Item.of("user", "first 界"), Item.of("assistant", "second"))
     whole = len(fit(given, 10**6).json.encode())
     assert fit(given, whole).stats.truncated is False
     assert fit(given, whole - 1).stats.omitted_messages == 1
@@ -175,8 +177,8 @@ def test_an_empty_conversation_fits_or_fails_whole() -> None:
 
 
 def test_the_oldest_goes_first_even_where_cutting_one_text_would_do() -> None:
-    long = Item("assistant", "x" * 2000)
-    given = source(Item("user", "a question"), long)
+    long = Item.of("assistant", "x" * 2000)
+    given = source(Item.of("user", "a question"), long)
     whole = len(fit(given, 10**6).json.encode())
     fitted = fit(given, whole - 1)
     assert fitted.items == (long,)
@@ -184,7 +186,7 @@ def test_the_oldest_goes_first_even_where_cutting_one_text_would_do() -> None:
 
 def test_the_first_of_equally_long_texts_is_cut_first() -> None:
     """The others follow for one byte: the notice's line feed takes two in JSON, one in text."""
-    given = source(*(Item("user", name * 200, True) for name in "abc"))
+    given = source(*(Item.of("user", name * 200, True) for name in "abc"))
     whole = len(fit(given, 10**6).json.encode())
     fitted = fit(given, whole - 50)
     assert [len(item.text.encode()) for item in fitted.items] == [150, 198, 199]
@@ -192,7 +194,7 @@ def test_the_first_of_equally_long_texts_is_cut_first() -> None:
 
 
 def test_the_error_names_the_session_and_not_its_text() -> None:
-    given = source(Item("user", "a secret"))
+    given = source(Item.of("user", "a secret"))
     with pytest.raises(RpcError) as caught:
         fit(given, 10)
     assert caught.value.session_id == "s"
@@ -200,15 +202,15 @@ def test_the_error_names_the_session_and_not_its_text() -> None:
 
 
 def _conversation(count: int, size: int) -> Source:
-    return source(*(Item("user" if i % 2 else "assistant", "m" * size) for i in range(count)))
+    return source(*(Item.of("user" if i % 2 else "assistant", "m" * size) for i in range(count)))
 
 
 def _one_long_text() -> Source:
-    return source(Item("user", "界\n" * 5_000_000))
+    return source(Item.of("user", "界\n" * 5_000_000))
 
 
 def _checkpoints() -> Source:
-    return source(*(Item("user", "c" * 500, True) for _ in range(2_000)))
+    return source(*(Item.of("user", "c" * 500, True) for _ in range(2_000)))
 
 
 def _seconds(given: Source, max_bytes: int) -> float:

@@ -20,7 +20,7 @@ def reading(
 ) -> Reading:
     return Reading(
         header=Header(id="b", created_at=0, version=version, cwd=cwd),
-        nodes=tuple(Node(seq, Voice.PERSON, text) for seq, text in enumerate(texts)),
+        nodes=tuple(Node.of(seq, Voice.PERSON, text) for seq, text in enumerate(texts)),
         captured_through_seq=len(texts) - 1 if texts else None,
         degraded=degraded,
     )

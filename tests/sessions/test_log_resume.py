@@ -61,7 +61,7 @@ def beginning(where: Place) -> Pause:
 def without_texts(outcome: Outcome) -> Outcome:
     if isinstance(outcome, str):
         return outcome
-    nodes = tuple(Node(node.seq, Voice.OTHER, "") for node in outcome.nodes)
+    nodes = tuple(Node.of(node.seq, Voice.OTHER, "") for node in outcome.nodes)
     return msgspec.structs.replace(outcome, nodes=nodes)
 
 

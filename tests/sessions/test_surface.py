@@ -14,7 +14,7 @@ from sessionref.sessions.surface import (
 
 
 def node(seq: int) -> Node:
-    return Node(seq, Voice.PERSON, str(seq))
+    return Node.of(seq, Voice.PERSON, str(seq))
 
 
 def surface(*kinds: Kind, system_first: bool = False) -> Surface:

@@ -22,7 +22,7 @@ from .projection import Item
 
 _END: Final = "]}"
 
-_size: Final = attrgetter("size")
+_utf8: Final = attrgetter("utf8")
 _is_checkpoint: Final = attrgetter("checkpoint")
 
 Count = Annotated[int, Meta(ge=0, le=2**53 - 1)]
@@ -125,7 +125,7 @@ def _retain(items: Sequence[Item], room: int) -> tuple[list[_Entry], int]:
             break
         kept[index] = entry
         room -= entry.cost
-    dropped = sum(map(_size, items)) - sum(entry.item.size for entry in kept.values())
+    dropped = sum(map(len, map(_utf8, items))) - sum(entry.item.size for entry in kept.values())
     return [kept[index] for index in sorted(kept)], dropped
 
 
@@ -150,7 +150,7 @@ def _shorten(entries: list[_Entry], excess: int) -> bool:
             return False
         original = originals[index]
         text, omitted = _cut(original.text, max(0, -negated - excess))
-        shorter = _Entry(Item(original.role, text, original.checkpoint), omitted)
+        shorter = _Entry(Item.of(original.role, text, original.checkpoint), omitted)
         excess += shorter.cost - entries[index].cost
         entries[index] = shorter
         heapq.heapreplace(longest_first, (-shorter.item.size, index))

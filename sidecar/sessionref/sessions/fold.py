@@ -171,7 +171,7 @@ class LogFold:
         last = self._next_seq - 1
         answers: list[Node] = []
         if closed and self._turn_open:
-            answers = [Node(seq, Voice.OTHER, "") for seq, _ in enumerate(self._pending, last + 1)]
+            answers = [Node(seq, Voice.OTHER) for seq, _ in enumerate(self._pending, last + 1)]
             last += len(answers) + self._step_open + 1
         return Reading(
             header=header,
@@ -331,7 +331,7 @@ class LogFold:
         citations = row.source_event_seqs
         if citations == [] and not (voice is Voice.ASSISTANT and self._generation.empty_citations):
             raise InvalidSurfaceError("an event cites nothing where it must cite something")
-        node = Node(row.seq, voice, text)
+        node = Node.of(row.seq, voice, text)
         if row.surface_op == "append":
             if citations is not UNSET:
                 check_citations(citations, row.seq)

@@ -1,7 +1,7 @@
 """What a session is to the rest of the program, and the seam that every store of sessions fills.
 
 Values only: no files, no tasks, no wire. `reference/` may import this module; this module
-imports the protocol's leaves only. Another agent's sessions come as another `Store`.
+imports nothing of ours but the error causes. Another agent's sessions come as another `Store`.
 """
 
 import enum
@@ -10,9 +10,7 @@ from collections.abc import Collection, Mapping
 from typing import Final, Literal, Protocol, Self
 
 import msgspec
-from msgspec.structs import force_setattr
 
-from sessionref_protocol.ecmascript import utf8_length
 from sessionref_protocol.errors import Cause
 
 Role = Literal["user", "assistant"]
@@ -61,15 +59,26 @@ class Item(msgspec.Struct, frozen=True, gc=False):
     """One message of a conversation, as a snapshot quotes it."""
 
     role: Role
-    text: str
-    """Never empty as it was said; fitting into a budget may empty it."""
+    utf8: bytes
+    """The text. UTF-8 takes a third of what a string does that holds a single emoji; a lone
+    surrogate is three bytes, as it is where it counts as U+FFFD."""
     checkpoint: bool = False
     """A compaction wrote it in place of what it summarises."""
-    size: int = -1
-    """Of the text, in UTF-8 bytes; derived, and kept since each snapshot needs those of all."""
 
-    def __post_init__(self) -> None:
-        force_setattr(self, "size", utf8_length(self.text))
+    @staticmethod
+    def of(role: Role, text: str, checkpoint: bool = False) -> "Item":
+        """The message with this text."""
+        return Item(role, text.encode("utf-8", "surrogatepass"), checkpoint)
+
+    @property
+    def text(self) -> str:
+        """Never empty as it was said; fitting into a budget may empty it."""
+        return self.utf8.decode("utf-8", "surrogatepass")
+
+    @property
+    def size(self) -> int:
+        """Of the text, in UTF-8 bytes."""
+        return len(self.utf8)
 
 
 class Node(msgspec.Struct, frozen=True, gc=False):
@@ -77,16 +86,26 @@ class Node(msgspec.Struct, frozen=True, gc=False):
 
     seq: int
     voice: Voice
-    text: str
-    """The text blocks joined with a line feed; empty for `Voice.OTHER`, which is never kept."""
     item: Item | None = None
-    """What is quoted of it; derived. None where nothing is."""
+    """What is quoted of it; None where nothing is."""
 
-    def __post_init__(self) -> None:
-        role = _ROLES.get(self.voice)
-        if role is not None and self.text:
-            item = Item(role, self.text, self.voice is Voice.CHECKPOINT)
-            force_setattr(self, "item", item)
+    @staticmethod
+    def of(seq: int, voice: Voice, text: str) -> "Node":
+        """The node of an event with this text, of its text blocks joined with a line feed."""
+        role = _ROLES.get(voice)
+        if role is None or not text:
+            return Node(seq, voice)
+        return Node(seq, voice, Item.of(role, text, voice is Voice.CHECKPOINT))
+
+    @property
+    def text(self) -> str:
+        """What is quoted of it."""
+        return "" if self.item is None else self.item.text
+
+    @property
+    def size(self) -> int:
+        """Of the text, in UTF-8 bytes."""
+        return 0 if self.item is None else self.item.size
 
 
 class Degraded(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel", gc=False):

@@ -6,7 +6,6 @@ loop; reading is done by worker threads. Source: issue "instant at ten thousand 
 """
 
 import asyncio
-import sys
 from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Final
@@ -116,4 +115,4 @@ class _SharedRead:
 
 
 def _size(reading: Reading) -> int:
-    return sum(_NODE_BYTES + sys.getsizeof(node.text) for node in reading.nodes)
+    return sum(_NODE_BYTES + node.size for node in reading.nodes)

@@ -78,7 +78,7 @@ class Surface:
     def resumed(state: SurfaceState, *, system_first: bool) -> "Surface":
         """A surface that goes on from a state, with nodes that say nothing."""
         surface = Surface(system_first=system_first)
-        surface._appended = [Node(seq, Voice.OTHER, "") for seq in accumulate(state.gaps)]
+        surface._appended = [Node(seq, Voice.OTHER) for seq in accumulate(state.gaps)]
         surface._kinds = dict.fromkeys(state.tool_results, Kind.TOOL_RESULT)
         surface._kinds |= dict.fromkeys(state.systems, Kind.SYSTEM)
         return surface
