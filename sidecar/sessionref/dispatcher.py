@@ -8,7 +8,7 @@ without its one answer. It knows no session and no file; handlers know no ids.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Hashable, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import anyio
@@ -81,7 +81,7 @@ Routes = Callable[[Mode], Mapping[str, Route]]
 
 
 class _Running:
-    """One request in flight that has a task."""
+    """One request in flight that has a task, or is about to have one."""
 
     __slots__ = ("ending", "lane", "scope", "token")
 
@@ -95,6 +95,16 @@ class _Running:
         if not self.scope.cancel_called:
             self.ending = ending
             self.scope.cancel()
+
+
+class _Beginning(NamedTuple):
+    """A request that was read, and what it takes to begin it."""
+
+    id: Id
+    running: _Running
+    handle: Awaited
+    params: object
+    call: Call
 
 
 class Dispatcher:
@@ -115,6 +125,10 @@ class Dispatcher:
         self._limits = limits
         self._abandon = abandon
         self._running: dict[Id, _Running] = {}
+        self._beginning: list[_Beginning] = []
+        """Requests that begin when all that came with them has been read: of a burst of
+        keystrokes, each of which cancels the one before, only the last one does."""
+        self._clock = asyncio.get_running_loop().time
         self._answers: dict[Id, asyncio.Future[msgspec.Raw]] = {}
         """What the peer still has to answer, by our request's id."""
         self._idle = asyncio.Event()
@@ -168,13 +182,11 @@ class Dispatcher:
 
     def receive(self, chunk: bytes) -> None:
         """Take bytes of the peer: everything in them is registered before this returns."""
-        for received in self._connection.feed(chunk):
-            self._take(received)
+        self._take_all(self._connection.feed(chunk))
 
     def receive_end(self) -> None:
         """The peer has said everything: finish what is in flight, then end with 0."""
-        for received in self._connection.feed_eof():
-            self._take(received)
+        self._take_all(self._connection.feed_eof())
         for answer in self._answers.values():
             if not answer.done():
                 answer.set_exception(NoAnswer("the host ended the conversation"))
@@ -186,6 +198,16 @@ class Dispatcher:
             self._exit_code = code
             self._drain.cancel()
             self._input_over.set()
+
+    def _take_all(self, messages: Sequence[Received]) -> None:
+        for received in messages:
+            self._take(received)
+        beginning, self._beginning = self._beginning, []
+        for id_, running, handle, params, call in beginning:
+            if running.scope.cancel_called:
+                self._end(id_, running, None, None)
+            else:
+                self._tasks.start_soon(self._serve, id_, running, handle, params, call)
 
     def _take(self, received: Received) -> None:
         match received:
@@ -210,7 +232,7 @@ class Dispatcher:
                 name = f"{request.method[:80]!a}"
                 raise RpcError(ErrorKind.METHOD_NOT_FOUND, f"There is no method {name}.")
             params = route.read(request.params)
-            call = Call(anyio.current_time(), self._report)
+            call = Call(self._clock(), self._report)
             if route.plain is not None:
                 self._settle(request.id, route.plain(params, call))
                 return
@@ -223,7 +245,7 @@ class Dispatcher:
                 self._clear(running.lane)
             self._running[request.id] = running
             self._idle.clear()
-            self._tasks.start_soon(self._serve, request.id, running, route.awaited, params, call)
+            self._beginning.append(_Beginning(request.id, running, route.awaited, params, call))
         except RpcError as error:
             self._fail(request.id, error)
         except Exception:
@@ -253,6 +275,9 @@ class Dispatcher:
             error = failure
         except Exception:
             error = _fault(type(params).__name__)
+        self._end(id_, running, result, error)
+
+    def _end(self, id_: Id, running: _Running, result: Answer, error: RpcError | None) -> None:
         if running.scope.cancel_called:
             error = _ended(running.ending)
         del self._running[id_]
@@ -271,7 +296,7 @@ class Dispatcher:
                 case "exit":
                     self.stop(0 if self._connection.shutdown_received else 1)
                 case _ if (route := self._route(name)) is not None and route.heeded is not None:
-                    route.heeded(route.read(params), Call(anyio.current_time(), self._report))
+                    route.heeded(route.read(params), Call(self._clock(), self._report))
         except RpcError:
             return  # a notification has no answer, not even a refusal
         except Exception:

@@ -18,7 +18,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final, NoReturn
 
-_READ_BYTES: Final = 256 * 1024
+_READ_BYTES: Final = 64 * 1024
+"""What a pipe holds. The system gives out larger pieces of memory page by page, each time anew."""
 _PIPE_BUF: Final = 512 if sys.platform == "darwin" else 4096
 """What a pipe that says it is writable takes without blocking (POSIX: PIPE_BUF)."""
 _PARENT_POLL_SECONDS: Final = 1.0
