@@ -170,6 +170,31 @@ async def test_a_cancel_in_the_same_chunk_overtakes_nothing() -> None:
 
 
 @pytest.mark.asyncio
+async def test_of_a_burst_in_which_each_cancels_the_one_before_only_the_last_begins() -> None:
+    async with conversation() as talk:
+        talk.send(prepare(1), cancel_request(1), prepare(2), cancel_request(2), prepare(3))
+        answers = [await talk.answer(), await talk.answer()]
+        assert [(each["id"], each["error"]["code"]) for each in answers] == [
+            (1, -32800),
+            (2, -32800),
+        ]
+        await talk.read_has_started()
+        talk.store.let_go.set()
+        assert (await talk.answer())["id"] == 3
+        assert not talk.store.started.acquire(blocking=False)
+
+
+@pytest.mark.asyncio
+async def test_a_shutdown_waits_for_nothing_that_came_with_it() -> None:
+    async with conversation() as talk:
+        talk.send(prepare(1), {"id": 2, "method": "shutdown"})
+        first, second = await talk.answer(), await talk.answer()
+        assert (first["id"], "error" in first) == (1, True)
+        assert (second["id"], second["result"]) == (2, None)
+        assert not talk.store.started.acquire(blocking=False)
+
+
+@pytest.mark.asyncio
 async def test_a_cancel_reaches_its_request_before_the_next_message_is_looked_at() -> None:
     async with conversation() as talk:
         talk.send(prepare(1))

@@ -9,6 +9,7 @@ here knows of sessions or of the wire. Source of the rules: the contract, sectio
 import re
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -33,6 +34,8 @@ __all__ = [
 
 SCHEME: Final = "dsh-session:"
 
+_ORDINARY_URI: Final = 256
+"""Characters. What is longer is decoded anew each time, so that little is remembered."""
 _QUOTED: Final = 120
 """How much of a malformed mention an error text may show, in UTF-16 code units."""
 
@@ -93,12 +96,20 @@ def encode_uri(session_id: str) -> str:
 
 def decode_uri(uri: str) -> str | None:
     """The session id, or None for anything that `encode_uri` would not have spelled like this."""
+    return _remembered(uri) if len(uri) <= _ORDINARY_URI else _decoded(uri)
+
+
+def _decoded(uri: str) -> str | None:
     payload = uri.removeprefix(SCHEME).translate(_TO_STANDARD)
     try:
         session_id = decode(a2b_base64(payload + "=="), str)
     except (ValueError, msgspec.DecodeError):
         return None
     return session_id if encode_uri(session_id) == uri else None
+
+
+_remembered: Final = lru_cache(maxsize=256)(_decoded)
+"""A text is parsed again and again while it is written, and by each who looks at it."""
 
 
 def format_mention(session_id: str, label: str | None = None) -> str:

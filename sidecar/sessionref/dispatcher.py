@@ -86,15 +86,18 @@ class _Running:
     __slots__ = ("ending", "lane", "scope", "token")
 
     def __init__(self, token: Token | None, lane: Hashable) -> None:
-        self.scope = anyio.CancelScope()
+        self.scope: anyio.CancelScope | None = None
+        """Of its task, once that has begun."""
         self.token = token
         self.lane = lane
-        self.ending: ErrorKind = ErrorKind.CANCELLED
+        self.ending: ErrorKind | None = None
+        """Set once it is cancelled."""
 
     def cancel(self, ending: ErrorKind) -> None:
-        if not self.scope.cancel_called:
+        if self.ending is None:
             self.ending = ending
-            self.scope.cancel()
+            if self.scope is not None:
+                self.scope.cancel()
 
 
 class _Beginning(NamedTuple):
@@ -202,12 +205,23 @@ class Dispatcher:
     def _take_all(self, messages: Sequence[Received]) -> None:
         for received in messages:
             self._take(received)
+        if self._beginning:
+            self._begin_all()
+
+    def _begin_all(self) -> None:
+        """Begin what came in together, but for what was cancelled in the same breath."""
         beginning, self._beginning = self._beginning, []
+        refused: list[bytes] = []
         for id_, running, handle, params, call in beginning:
-            if running.scope.cancel_called:
-                self._end(id_, running, None, None)
-            else:
+            if running.ending is None:
+                running.scope = anyio.CancelScope()
                 self._tasks.start_soon(self._serve, id_, running, handle, params, call)
+            else:
+                del self._running[id_]
+                refused.append(self._connection.fail(id_, _ended(running.ending)) or b"")
+        if refused:
+            self._write(b"".join(refused))
+            self._notice_quiet()
 
     def _take(self, received: Received) -> None:
         match received:
@@ -268,6 +282,7 @@ class Dispatcher:
     ) -> None:
         error: RpcError | None = None
         result: Answer = None
+        assert running.scope is not None
         try:
             with running.scope:
                 result = await handle(params, call)
@@ -275,10 +290,7 @@ class Dispatcher:
             error = failure
         except Exception:
             error = _fault(type(params).__name__)
-        self._end(id_, running, result, error)
-
-    def _end(self, id_: Id, running: _Running, result: Answer, error: RpcError | None) -> None:
-        if running.scope.cancel_called:
+        if running.ending is not None:
             error = _ended(running.ending)
         del self._running[id_]
         if error is None:

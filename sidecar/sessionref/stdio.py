@@ -99,7 +99,8 @@ class Outlet:
         self._fd = fd
         self._broken = broken
         self._queue: deque[bytes] = deque()
-        self._changed = threading.Condition()
+        self._lock = threading.RLock()
+        self._changed = threading.Condition(self._lock)
         self._writing = False
         self._is_broken = False
         self._started = False
@@ -113,7 +114,7 @@ class Outlet:
 
     def write(self, frame: bytes) -> None:
         """Queue a frame. After the descriptor broke, frames are dropped."""
-        with self._changed:
+        with self._lock:
             if self._is_broken:
                 return
             if not self._queue and not self._writing and self._write_now is not None:
