@@ -19,7 +19,7 @@ from .reference import candidates, pages, prestep, snapshot
 from .reference.glance import Glance, glance
 from .reference.pages import Page
 from .reference.preview import Captured, Preview, preview
-from .reference.projection import project
+from .reference.projection import project, size_of
 from .reference.references import Reference, Wanted, check_references, sift
 from .reference.snapshot import ContextMessage, Snapshot
 from .sessions.model import Entry, Listing, ReadError, Reading, RootState, Store, Summary
@@ -374,7 +374,7 @@ class Resolver:
         try:
             with anyio.CancelScope(deadline=deadline):
                 reading = await self._store.read(session_id, salvage=bool(settings.salvage))
-                if sum(node.size for node in reading.nodes) <= _INLINE_BYTES:
+                if size_of(project(reading.nodes)) <= _INLINE_BYTES:
                     return make(reading)
                 return await self._workers.run(lambda _: make(reading))
             raise _late(session_id)

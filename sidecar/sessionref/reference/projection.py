@@ -4,13 +4,22 @@ Pure. Knows nothing of logs, budgets or the wire: which event is whose voice was
 surface was folded. Source of the rule: the contract, section 3.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from operator import attrgetter
+from typing import Final
 
 from sessionref.sessions.model import Item, Node, Role
 
-__all__ = ["Item", "Role", "project"]
+__all__ = ["Item", "Role", "project", "size_of"]
+
+_utf8: Final = attrgetter("utf8")
 
 
 def project(nodes: Sequence[Node]) -> tuple[Item, ...]:
     """The conversation of a surface, in surface order. Nodes without text are dropped."""
     return tuple([node.item for node in nodes if node.item is not None])
+
+
+def size_of(items: Iterable[Item]) -> int:
+    """All texts together, in UTF-8 bytes; there may be very many, so this is done in C."""
+    return sum(map(len, map(_utf8, items)))

@@ -18,11 +18,10 @@ from msgspec import Meta
 from sessionref_protocol.ecmascript import quote, to_utf8, utf8_length
 from sessionref_protocol.errors import ErrorKind, RpcError
 
-from .projection import Item
+from .projection import Item, size_of
 
 _END: Final = "]}"
 
-_utf8: Final = attrgetter("utf8")
 _is_checkpoint: Final = attrgetter("checkpoint")
 
 Count = Annotated[int, Meta(ge=0, le=2**53 - 1)]
@@ -125,7 +124,7 @@ def _retain(items: Sequence[Item], room: int) -> tuple[list[_Entry], int]:
             break
         kept[index] = entry
         room -= entry.cost
-    dropped = sum(map(len, map(_utf8, items))) - sum(entry.item.size for entry in kept.values())
+    dropped = size_of(items) - size_of(entry.item for entry in kept.values())
     return [kept[index] for index in sorted(kept)], dropped
 
 
