@@ -5,6 +5,7 @@ operation, and nothing of ids, frames or files. Everything that may take long ha
 store or in a worker thread; the event loop stays free. Source: the contract, section 5.
 """
 
+import contextlib
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final, TypeVar
@@ -252,18 +253,18 @@ class Resolver:
     async def _choose(
         self, listing: Listing, search: Search, until: float, report: Report | None
     ) -> Found:
-        own = await self._own_folders(listing, search)
+        own, is_told = await self._own_folders(listing, search, until)
         offer = self._offer(listing, search, own)
         matches: Sequence[Entry]
         if search.query:
             summaries = await self._summaries(offer.entries, until, report)
             offer.tell(summaries)
             matches = offer.matching(search.query)
-            is_known = offer.is_known
+            is_known = is_told and offer.is_known
         else:
             matches = offer.entries
             summaries = await self._summaries(matches[: search.limit], until, report)
-            is_known = True
+            is_known = is_told
         chosen: list[candidates.Candidate] = []
         for entry in matches[: search.limit]:
             summary = summaries.get(entry.header.id, _NOTHING)
@@ -280,16 +281,23 @@ class Resolver:
             self._last_offer = question, candidates.Offer(candidates.ranked(offered, is_same))
         return self._last_offer[1]
 
-    async def _own_folders(self, listing: Listing, search: Search) -> Collection[str]:
-        """The recorded folders that are the agent's workspace."""
+    async def _own_folders(
+        self, listing: Listing, search: Search, until: float
+    ) -> tuple[Collection[str], bool]:
+        """The recorded folders that are the agent's workspace, and whether these are all.
+
+        Any of them may be on a disk that hangs; then they are told apart by their names.
+        """
         own = search.cwd
         if own is None:
-            return frozenset()
+            return frozenset(), True
         if not search.resolved:
-            return frozenset((own,))
+            return frozenset((own,)), True
         recorded = {own, *(entry.header.cwd for entry in listing.entries if entry.header.cwd)}
-        identities = await self._identities(recorded, search.renamed_roots)
-        return frozenset(cwd for cwd in recorded if identities[cwd] == identities[own])
+        with anyio.CancelScope(deadline=until), contextlib.suppress(ReadError):  # too many hang
+            identities = await self._identities(recorded, search.renamed_roots)
+            return frozenset(cwd for cwd in recorded if identities[cwd] == identities[own]), True
+        return frozenset((own,)), False
 
     async def _identities(
         self, cwds: Collection[str], renamed_roots: Mapping[str, str]
