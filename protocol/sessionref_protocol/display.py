@@ -15,6 +15,7 @@ display. Source of the rule: the contract, section 5, `display`.
 import re
 from bisect import bisect_right
 from itertools import accumulate
+from json.encoder import encode_basestring_ascii as ascii_json
 from typing import Final
 
 from .ecmascript import utf16_length
@@ -34,6 +35,11 @@ def printable(text: str) -> str:
     if text.isprintable() and text.isascii():
         return text
     return _HIDING.sub(lambda found: f"\\u{{{ord(found[0]):x}}}", text)
+
+
+def json_printable(json: str) -> str:
+    """Compact JSON with the same characters spelled as JSON spells them: it means what it meant."""
+    return _HIDING.sub(lambda found: ascii_json(found[0])[1:-1], json)
 
 
 def excerpt(text: str, limit: int) -> str:

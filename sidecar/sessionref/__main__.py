@@ -8,28 +8,23 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from typing import Final
 
-_WITHOUT_VALUE: Final = frozenset(
-    [
-        "-h",
-        "--help",
-        "--version",
-        "--json",
-        "--stdio",
-        "--salvage",
-        "--omissions",
-        "--no-archived",
-        "--no-subagents",
-        "--no-index",
-        "--index-previews",
-    ]
-)
+from .cli import commands, streams
+from .cli.exits import Exit
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    command, rest = _split(list(sys.argv[1:] if arguments is None else arguments))
+    streams.claim()
+    try:
+        return _run(*commands.split(sys.argv[1:] if arguments is None else arguments))
+    except KeyboardInterrupt:
+        return Exit.INTERRUPTED
+    finally:
+        streams.flush()
+
+
+def _run(command: str, rest: Sequence[str]) -> int:
     gc.disable()  # what imports make stays, so looking for garbage in it only takes time
     match command:
         case "serve":
@@ -49,27 +44,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             parser().error(f"there is no command {command[:80]!r}; see sessionref --help")
     gc.freeze()
     gc.enable()
-    try:
-        return run(rest)
-    except KeyboardInterrupt:
-        return 130
+    return run(rest)
 
 
 def _leave_on_signals() -> None:
     """Until the dispatcher takes over, nobody waits for an answer: a signal just ends it."""
-    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
-    signal.signal(signal.SIGINT, lambda *_: os._exit(130))
-
-
-def _split(arguments: list[str]) -> tuple[str, list[str]]:
-    """The command and everything else: options may stand before the command, too."""
-    place = 0
-    while place < len(arguments):
-        word = arguments[place]
-        if not word.startswith("-"):
-            return word, arguments[:place] + arguments[place + 1 :]
-        place += 1 if "=" in word or word in _WITHOUT_VALUE else 2
-    return "serve", arguments
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(Exit.DONE))
+    signal.signal(signal.SIGINT, lambda *_: os._exit(Exit.INTERRUPTED))
 
 
 if __name__ == "__main__":

@@ -4,18 +4,29 @@ from pathlib import Path
 
 import pytest
 
-from sessionref.cli.options import shell_parser
+from sessionref.cli import commands
+from sessionref.cli.command_lines import COMMAND_LINES
 from support import logs, shell
 
-SWITCHES = sorted(
-    {
-        name
-        for action in shell_parser("list", "")._actions
-        if action.nargs == 0
-        for name in action.option_strings
-    }
-    - {"-h", "--help", "--version"}
-)
+
+def switches(command: str) -> set[str]:
+    """The options of a command that take no value."""
+    actions = COMMAND_LINES[command]()._actions
+    return {name for each in actions if each.nargs == 0 for name in each.option_strings}
+
+
+SWITCHES = sorted(switches("list") - {"-h", "--help", "--version"})
+
+
+def test_every_switch_is_known_to_take_no_value() -> None:
+    assert set.union(*map(switches, commands.COMMANDS)) == commands._WITHOUT_VALUE
+
+
+def test_every_command_is_in_the_help(tmp_path: Path) -> None:
+    assert list(COMMAND_LINES) == list(commands.COMMANDS)
+    for command in commands.COMMANDS:
+        done = shell.run(command, "--help", home=tmp_path)
+        assert done.stdout.decode().startswith(f"usage: sessionref {command} ")
 
 
 @pytest.mark.parametrize("switch", SWITCHES)

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zstandard
@@ -41,25 +42,77 @@ def test_control_c_in_the_midst_of_reading(slow_root: Path, tmp_path: Path) -> N
     assert shown.rindex(b"\x1b[?25h") > shown.rindex(b"\x1b[?25l")  # the cursor is back
 
 
-@pytest.mark.parametrize("command", ["doctor", "list", "show"])
-def test_a_reader_that_goes_is_no_error(command: str, tmp_path: Path) -> None:
-    root = tmp_path / "root"
+ID = f"s1-{'x' * 150}"
+EVERY_COMMAND = {
+    "call": ["call", "listCandidates", '{"agent":{"id":"me"}}'],
+    "list": ["list"],
+    "show": ["show", ID],
+    "doctor": ["doctor"],
+    "help": ["--help"],
+    "version": ["--version"],
+    "command-help": ["list", "--help"],
+}
+"""A way to have each of them print something to stdout, and nothing to stderr."""
+
+
+def _with_stdout(
+    name: str, home: Path, stdout: int | None, stderr: int = subprocess.PIPE, **more: Any
+) -> subprocess.CompletedProcess[bytes]:
+    """One of them, on 30 sessions. Without a stdout it is closed."""
+    root = home / "root"
     for number in range(30):
         logs.write_log(root, f"s{number}-{'x' * 150}", [logs.user("q" * 3000)], cwd="/w")
+    command = [PROGRAM, *EVERY_COMMAND[name], "--root", root]
+    return subprocess.run(
+        command if stdout is not None else ["sh", "-c", '"$0" "$@" >&-', *command],
+        stdout=stdout,
+        stderr=stderr,
+        stdin=subprocess.DEVNULL,
+        timeout=TIMEOUT,
+        env=clean_environment(str(home)),
+        **more,
+    )
+
+
+@pytest.mark.parametrize("name", EVERY_COMMAND)
+def test_a_reader_that_goes_is_no_error(name: str, tmp_path: Path) -> None:
     inward, outward = os.pipe()
     os.close(inward)  # as if `head` had gone before the first byte
-    words = [f"s1-{'x' * 150}"] if command == "show" else []
-    done = subprocess.run(
-        [PROGRAM, command, "--root", root, *words],
-        stdout=outward,
-        stderr=subprocess.PIPE,
-        timeout=TIMEOUT,
-        env=clean_environment(str(tmp_path)),
-    )
-    os.close(outward)
+    done = _with_stdout(name, tmp_path, outward)
     assert done.returncode == 0
     assert b"Error" not in done.stderr
     assert b"Exception" not in done.stderr
+    done = _with_stdout(name, tmp_path, outward, stderr=outward)  # `2>&1 | head`
+    assert done.returncode == 0
+    os.close(outward)
+
+
+@pytest.mark.parametrize("name", EVERY_COMMAND)
+def test_stdout_may_be_closed(name: str, tmp_path: Path) -> None:
+    done = _with_stdout(name, tmp_path, None)
+    assert done.returncode == 0
+    assert b"Error" not in done.stderr
+    assert b"Exception" not in done.stderr
+
+
+def test_a_closed_stream_is_not_another_file(tmp_path: Path) -> None:
+    """Whatever is opened first would take its place."""
+    root = tmp_path / "root"
+    logs.write_log(root, "s", [logs.user("q")])
+    script = '"$0" list --root "$1" >&- 2>&- <&-; "$0" show no --root "$1" 2>&-; echo $?'
+    done = shell.run("-c", script, PROGRAM, root, program="sh", home=tmp_path)
+    assert (done.stdout, done.stderr) == (b"1\n", b"")
+    assert shell.run("list", "--root", root, home=tmp_path).stdout.startswith(b"s\t")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full here")
+@pytest.mark.parametrize("name", ["call", "list", "show", "doctor"])
+def test_a_disk_that_is_full_is_an_error(name: str, tmp_path: Path) -> None:
+    with open("/dev/full", "wb") as full:
+        done = _with_stdout(name, tmp_path, full.fileno())
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == b"sessionref: can't write: No space left on device"
+    assert b"Traceback" not in done.stderr
 
 
 def test_control_c_while_nobody_reads(tmp_path: Path) -> None:
@@ -103,11 +156,12 @@ def test_log_lines_go_where_they_are_told_and_not_between_the_lines(tmp_path: Pa
 
 @pytest.mark.parametrize("command", ["doctor", "list", "show"])
 def test_pipes_do_not_wait_for_rich(command: str, tmp_path: Path) -> None:
-    words = ["s"] if command == "show" else []
+    words = ["s"] if command in ("show", "mention") else []
     logs.write_log(tmp_path / "root", "s", [logs.user("q")])
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "sessionref", command, "--root", "root", *words],
         cwd=tmp_path,
+        input=b"x",
         capture_output=True,
         timeout=TIMEOUT,
         env=clean_environment(str(tmp_path)),
@@ -130,3 +184,5 @@ def test_help_is_of_the_command(command: str, tmp_path: Path) -> None:
     assert "--root DIR" in helped
     for other in ("doctor", "list [QUERY]", "show ID"):
         assert f"\n  {other}" in helped
+    for code in ("  0  Done", "  3  Not everything", "130  Ctrl-C"):
+        assert f"\n  {code}" in helped

@@ -69,6 +69,43 @@ def test_no_color_is_obeyed(command: str, damaged: Path, tmp_path: Path) -> None
     assert COLOUR.search(coloured)
 
 
+@pytest.mark.parametrize(
+    ("env", "is_terminal", "coloured"),
+    [
+        ({}, True, True),
+        ({}, False, False),
+        ({"FORCE_COLOR": "1"}, False, True),
+        ({"CLICOLOR_FORCE": "1"}, False, True),
+        ({"FORCE_COLOR": "0", "CLICOLOR_FORCE": "0"}, False, False),
+        ({"FORCE_COLOR": ""}, False, False),
+        ({"FORCE_COLOR": "1", "TERM": "dumb"}, True, True),
+        ({"CLICOLOR_FORCE": "1", "TERM": "dumb"}, True, True),
+        ({"CLICOLOR": "0"}, True, False),
+        ({"CLICOLOR": "1"}, False, False),
+        ({"CLICOLOR": "0", "CLICOLOR_FORCE": "1"}, True, True),
+        ({"NO_COLOR": "1", "FORCE_COLOR": "1", "CLICOLOR_FORCE": "1"}, True, False),
+        ({"NO_COLOR": "1", "FORCE_COLOR": "1", "CLICOLOR_FORCE": "1"}, False, False),
+    ],
+)
+def test_who_wants_colours_gets_them(
+    env: dict[str, str], is_terminal: bool, coloured: bool, damaged: Path, tmp_path: Path
+) -> None:
+    flags = ("doctor", "--root", damaged)
+    if is_terminal:
+        _, shown = shell.on_terminal(*flags, home=tmp_path, columns=200, env=env)
+    else:
+        shown = shell.run(*flags, home=tmp_path, env=env).stdout
+    assert bool(COLOUR.search(shown)) == coloured
+    assert (b"\x1b[1;31m1 problem in 2 sessions." in shown) == coloured
+
+
+def test_colours_change_nothing_else_of_what_a_pipe_gets(damaged: Path, tmp_path: Path) -> None:
+    for flags in (("doctor", "--root", damaged), ("list", "--root", damaged)):
+        plainly = shell.run(*flags, home=tmp_path)
+        coloured = shell.run(*flags, home=tmp_path, env={"FORCE_COLOR": "1", "COLUMNS": "30"})
+        assert COLOUR.sub(b"", coloured.stdout) == plainly.stdout
+
+
 def test_a_dumb_terminal_gets_no_control_sequences(damaged: Path, tmp_path: Path) -> None:
     code, shown = shell.on_terminal(
         "doctor", "--root", damaged, home=tmp_path, env={"TERM": "dumb"}

@@ -6,7 +6,8 @@ import pytest
 from ecmascript_texts import strings
 from hypothesis import given
 
-from sessionref_protocol.display import excerpt, printable
+from sessionref_protocol import ecmascript
+from sessionref_protocol.display import excerpt, json_printable, printable
 from sessionref_protocol.ecmascript import utf16_length
 
 
@@ -51,3 +52,11 @@ def test_an_excerpt_is_whole_or_ends_with_an_ellipsis(text: str) -> None:
     else:
         assert cut[-1] == "…"
         assert whole.startswith(cut[:-1])
+
+
+def test_json_of_hiding_characters_means_the_same_in_printable_ones() -> None:
+    text = "a\x7f\x9b\u202e\u2028\ud83d\U000e0041 é\ufe0f\n"
+    json_text = ecmascript.encode({"k": text}).decode()
+    shown = json_printable(json_text)
+    assert shown == (r'{"k":"a\u007f\u009b\u202e\u2028\ud83d\udb40\udc41 é' + "\ufe0f" + r'\n"}')
+    assert ecmascript.decode(shown.encode(), dict) == {"k": text}

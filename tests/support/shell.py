@@ -6,8 +6,9 @@ import os
 import pty
 import struct
 import subprocess
+import sys
 import termios
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,14 @@ from typing import Any
 from support.sidecar import PROGRAM, TIMEOUT, clean_environment
 
 ESCAPE = b"\x1b"
+
+_TAKE_TERMINAL = """
+import fcntl, os, sys, termios
+os.setsid()
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
+"""Becomes a program that has its terminal to itself, which is `/dev/tty` to it then."""
 
 Argument = str | Path
 
@@ -25,21 +34,25 @@ def run(
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
     program: Argument = PROGRAM,
+    given: bytes = b"",
 ) -> subprocess.CompletedProcess[bytes]:
-    """One command with its output in pipes."""
+    """One command with its input and output in pipes, and without any terminal."""
     return subprocess.run(
         [program, *arguments],
-        stdin=subprocess.DEVNULL,
+        input=given,
         capture_output=True,
         timeout=TIMEOUT,
         env=_environment(home, env),
         cwd=cwd,
+        start_new_session=True,
     )
 
 
-def report(*arguments: Argument, home: Path, cwd: Path | None = None) -> tuple[int, Any]:
+def report(
+    *arguments: Argument, home: Path, cwd: Path | None = None, given: bytes = b""
+) -> tuple[int, Any]:
     """The exit code of a command with `--json`, and the one line that it printed."""
-    done = run("--json", *arguments, home=home, cwd=cwd)
+    done = run("--json", *arguments, home=home, cwd=cwd, given=given)
     assert done.stdout.count(b"\n") == 1, done
     return done.returncode, json.loads(done.stdout)
 
@@ -61,6 +74,10 @@ class Terminal:
         self.shown += more
         return more
 
+    def write(self, typed: bytes) -> None:
+        """Type something."""
+        os.write(self._descriptor, typed)
+
     def wait_for(self, text: bytes) -> None:
         """Read until this is shown."""
         while text not in self.shown:
@@ -80,12 +97,13 @@ def terminal(
     columns: int = 80,
     env: Mapping[str, str] | None = None,
     stdout: int | None = None,
+    program: Sequence[Argument] = (PROGRAM,),
 ) -> Iterator[Terminal]:
     """One command on a terminal of that width. `stdout` is a descriptor to use in its place."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     process = subprocess.Popen(
-        [PROGRAM, *arguments],
+        [sys.executable, "-ISc", _TAKE_TERMINAL, *program, *arguments],
         stdin=theirs,
         stdout=theirs if stdout is None else stdout,
         stderr=theirs,
@@ -109,6 +127,9 @@ def on_terminal(
 
 
 def _environment(home: Path, extra: Mapping[str, str] | None) -> dict[str, str]:
-    outer = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "TTY_", "COLORTERM")
+    outer = (
+        *("NO_COLOR", "FORCE_COLOR", "CLICOLOR", "COLUMNS", "LINES", "TTY_", "COLORTERM"),
+        *("DISPLAY", "WAYLAND_DISPLAY", "TMUX"),
+    )
     clean = clean_environment(str(home)).items()
     return {**{name: value for name, value in clean if not name.startswith(outer)}, **(extra or {})}

@@ -70,6 +70,13 @@ def test_call_with_bad_params_fails(tmp_path: Path, given: str) -> None:
     assert b"Traceback" not in done.stderr
 
 
+def test_params_without_an_end_are_not_read_to_their_end(tmp_path: Path) -> None:
+    command = ("sh", "-c", 'yes | "$0" call parseText -', PROGRAM)
+    done = run(home=tmp_path, command=command)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert done.stderr == b"sessionref call: the params have more than 67108864 bytes\n"
+
+
 def test_version_and_help(tmp_path: Path) -> None:
     version = run("--version", home=tmp_path)
     assert version.returncode == 0

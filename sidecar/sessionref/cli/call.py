@@ -3,6 +3,7 @@
 Spawns a sidecar of its own as any host would, sends one request, and prints what comes back.
 """
 
+import argparse
 import os
 import subprocess
 import sys
@@ -14,13 +15,16 @@ from sessionref_protocol import codec, ecmascript
 from sessionref_protocol.framing import LineFraming
 from sessionref_protocol.messages import Request, Response
 
+from . import streams
+from .exits import Exit
 from .options import config, parser
+from .terminal import complain, write_json
 
 _ID = 1
 
 
-def run(arguments: Sequence[str]) -> int:
-    """0 with the result on stdout, 1 with the error there (and in words on stderr)."""
+def command_line() -> argparse.ArgumentParser:
+    """What `call` can be told."""
     made = parser("call")
     made.add_argument("method", metavar="METHOD", help="for example listCandidates")
     made.add_argument(
@@ -30,9 +34,18 @@ def run(arguments: Sequence[str]) -> int:
         default="{}",
         help="the params; - reads them from stdin",
     )
+    return made
+
+
+def run(arguments: Sequence[str]) -> int:
+    """0 with the result on stdout, 1 with the error there (and in words on stderr)."""
+    made = command_line()
     options = made.parse_args(arguments)
-    config(options, os.environ, made)  # refuse a bad value here, in words
-    text: bytes = sys.stdin.buffer.read() if options.params == "-" else os.fsencode(options.params)
+    limit = config(options, os.environ, made).limits.max_line_bytes  # and refuse bad values here
+    text = streams.read(limit) if options.params == "-" else os.fsencode(options.params)
+    if text is None:
+        complain("call", f"the params have more than {limit} bytes")
+        return Exit.FAILED
     try:
         params = ecmascript.compact(text)
     except msgspec.DecodeError as error:
@@ -48,21 +61,17 @@ def run(arguments: Sequence[str]) -> int:
         message = codec.decode_frame(frame)
         if isinstance(message, Response):
             return _print(message)
-    print(f"sessionref call: no answer (exit code {finished.returncode})", file=sys.stderr)
-    return 1
+    complain("call", f"no answer (exit code {finished.returncode})")
+    return Exit.FAILED
 
 
 def _print(response: Response) -> int:
-    shown = response.result if response.error is None else response.error
-    try:
-        sys.stdout.buffer.write(ecmascript.encode(shown) + b"\n")
-        sys.stdout.flush()
-    except BrokenPipeError:  # whoever read it has seen enough; nothing is left to be flushed
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if response.error is None:
-        return 0
-    print(f"sessionref call: {response.error.message}", file=sys.stderr)
-    return 1
+        write_json(response.result)
+        return Exit.DONE
+    write_json(response.error)
+    complain("call", response.error.message)
+    return Exit.FAILED
 
 
 def _flags(options: object) -> list[str]:

@@ -3,21 +3,28 @@
 What is found is `checkup`'s concern; here it is put in words for people, or in JSON.
 """
 
+import argparse
 import os
 import sys
 from collections.abc import Iterator, Sequence
 
-from sessionref_protocol import ecmascript, types
+from sessionref_protocol import types
 
 from .checkup import examine
+from .exits import Exit
 from .options import config, shell_parser
-from .terminal import Screen, progress, screen, write
+from .terminal import Screen, progress, screen, write_json
 from .wiring import Parts, ask
+
+
+def command_line() -> argparse.ArgumentParser:
+    """What `doctor` can be told."""
+    return shell_parser("doctor", "Read every session, and explain what can't be read.")
 
 
 def run(arguments: Sequence[str]) -> int:
     """0 where every session can be read, else 1."""
-    made = shell_parser("doctor", "Read every session, and explain what can't be read.")
+    made = command_line()
     options = made.parse_args(arguments)
     settled = config(options, os.environ, made)
 
@@ -33,10 +40,10 @@ def run(arguments: Sequence[str]) -> int:
 
     report = ask(settled, question)
     if options.json:
-        write(ecmascript.encode(report) + b"\n")
+        write_json(report)
     else:
         _show(report, screen(sys.stdout))
-    return 1 if report.problems else 0
+    return Exit.FAILED if report.problems else Exit.DONE
 
 
 def _show(report: types.DoctorReport, on: Screen) -> None:

@@ -4,6 +4,7 @@ Asks what a host would ask with `listCandidates`, for nobody's session in the cu
 and compares workspaces by what the folders are.
 """
 
+import argparse
 import os
 import sys
 import time
@@ -13,11 +14,13 @@ from typing import Final
 from msgspec import UNSET
 
 from sessionref.wording import age_in_words
-from sessionref_protocol import ecmascript, types
+from sessionref_protocol import types
 
-from .options import config, shell_parser, whole_number
-from .terminal import Column, complain, screen, write
-from .wiring import FROM_A_SHELL, Parts, ask, nobody
+from .choosing import listed, too_late
+from .exits import Exit
+from .options import config, seconds_to_wait, session_parser, whole_number
+from .terminal import Column, complain, screen, write_json
+from .wiring import Parts, ask, asker
 
 _COLUMNS: Final = (
     Column("title", whole=False),
@@ -27,29 +30,34 @@ _COLUMNS: Final = (
 )
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Always 0: that there is no such session is an answer, too."""
-    made = shell_parser(
+def command_line() -> argparse.ArgumentParser:
+    """What `list` can be told."""
+    made = session_parser(
         "list",
         "The sessions that could be referred to from the current directory, best first. "
         "Where stdout is no terminal, a tab stands between title, workspace, age and id.",
     )
     made.add_argument("query", metavar="QUERY", nargs="?", help="a part of the id, folder or title")
     made.add_argument("--limit", metavar="N", help="at most N sessions")
+    return made
+
+
+def run(arguments: Sequence[str]) -> int:
+    """0, also where there is no such session: that is an answer, too. 3 if something is missing."""
+    made = command_line()
     options = made.parse_args(arguments)
     settled = config(options, os.environ, made)
+    seconds = seconds_to_wait(made, options)
     limit = UNSET if options.limit is None else whole_number(made, "--limit", options.limit)
     params = types.ListCandidatesParams(
-        agent=nobody(),
+        agent=asker(options.agent),
         query=options.query,
         limit=limit,
         affinity="resolved",
     )
 
     async def question(parts: Parts) -> tuple[types.ListCandidatesResult, list[str]]:
-        found = await parts.handlers.list_candidates(params, FROM_A_SHELL)
-        while found.is_incomplete:  # a host would ask again, too, but this one shows it only once
-            found = await parts.handlers.list_candidates(params, FROM_A_SHELL)
+        found = await listed(parts, params, seconds)
         roots = () if found.total else await parts.corpus.roots()
         return found, [f"{root.path}: {root.problem}" for root in roots if root.problem]
 
@@ -57,16 +65,23 @@ def run(arguments: Sequence[str]) -> int:
     for problem in problems:
         complain("list", problem)
     if options.json:
-        write(ecmascript.encode(found) + b"\n")
-        return 0
+        write_json(found)
+    else:
+        _show(found, is_limited=options.limit is not None)
+    if not found.is_incomplete:
+        return Exit.DONE
+    complain("list", too_late(seconds))
+    return Exit.LATE
+
+
+def _show(found: types.ListCandidatesResult, *, is_limited: bool) -> None:
     if found.candidates:
         screen(sys.stdout).table(_COLUMNS, _rows(found.candidates))
     hidden = found.total - len(found.candidates)
-    if hidden and options.limit is None:
+    if hidden and not is_limited:
         complain("list", f"{hidden} more; --limit N shows up to N")
-    elif not found.candidates:
+    elif not found.candidates and not found.is_incomplete:
         complain("list", "there is no such session")
-    return 0
 
 
 def _rows(candidates: Sequence[types.Candidate]) -> Iterator[Sequence[str]]:

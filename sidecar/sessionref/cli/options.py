@@ -22,18 +22,16 @@ from sessionref.config import (
     default_root,
 )
 
+from . import commands, exits
+
 T = TypeVar("T", bound=str)
 
 MAX_COUNT: Final = 2**53 - 1
 
-COMMANDS: Final = """\
-commands:
-  serve               answer a host over stdin and stdout (the default)
-  call METHOD [JSON]  send one request to a sidecar of its own and print the answer
-  list [QUERY]        the sessions that could be referred to, best first
-  show ID             what a model would see of a session, and what was left out
-  doctor              read every session, and explain what can't be read
-"""
+DEFAULT_WAIT: Final = 60
+"""Seconds. An index of thousands of sessions is made in less; people lose patience before."""
+
+_LONGEST_WAIT: Final = 10**6
 
 _VARIABLES: Final = """\
 Options are also environment variables: SESSIONREF_ROOTS (a path list),
@@ -54,12 +52,31 @@ def shell_parser(command: str, description: str) -> argparse.ArgumentParser:
     return made
 
 
+def session_parser(command: str, description: str) -> argparse.ArgumentParser:
+    """The options of a command for people that asks for sessions, and does so for a while only."""
+    made = shell_parser(command, description)
+    made.add_argument(
+        "--agent", metavar="ID", help="the session that asks: it is not listed, nor referred to"
+    )
+    made.add_argument(
+        "--wait", metavar="SECONDS", help=f"give up on what is not read by then ({DEFAULT_WAIT})"
+    )
+    return made
+
+
+def seconds_to_wait(made: argparse.ArgumentParser, options: argparse.Namespace) -> int:
+    """What `--wait` says. Ends the process (2) at a bad value."""
+    if options.wait is None:
+        return DEFAULT_WAIT
+    return whole_number(made, "--wait", options.wait, _LONGEST_WAIT)
+
+
 def parser(command: str = "") -> argparse.ArgumentParser:
     """The options that every command takes."""
     made = argparse.ArgumentParser(
         prog=f"sessionref {command}".strip(),
         description="Refer from one agent session to another.",
-        epilog=COMMANDS + "\n" + _VARIABLES,
+        epilog="\n".join((commands.table(), exits.table(), _VARIABLES)),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )

@@ -3,6 +3,7 @@
 Adds to the parts that every command shares what only a peer needs: dispatcher, descriptors.
 """
 
+import argparse
 import asyncio
 import logging
 import os
@@ -21,19 +22,25 @@ from sessionref_protocol.connection import Connection
 from sessionref_protocol.display import printable
 from sessionref_protocol.framing import Mode
 
+from .exits import Exit
 from .options import config, parser
 from .wiring import flush_log, start_log, wire
 
 _log: Final = logging.getLogger(__name__)
 
 
+def command_line() -> argparse.ArgumentParser:
+    """What `serve` can be told."""
+    return parser("serve")
+
+
 def run(arguments: Sequence[str]) -> int:
     """Serve until the host ends it; never returns on the ordinary path."""
-    made = parser("serve")
+    made = command_line()
     settled = config(made.parse_args(arguments), os.environ, made)
     inward, outward = stdio.take()
     anyio.run(_serve, settled, inward, outward)
-    return 0
+    return Exit.DONE
 
 
 async def _serve(settled: Config, inward: int, outward: int) -> None:
@@ -61,7 +68,7 @@ async def _serve(settled: Config, inward: int, outward: int) -> None:
 
     dispatcher = Dispatcher(connection, outlet, routes, limits, _abandon)
     handlers.attach(dispatcher, outlet)
-    stdio.on_signals(lambda: dispatcher.stop(0), lambda: dispatcher.stop(130))
+    stdio.on_signals(lambda: dispatcher.stop(Exit.DONE), lambda: dispatcher.stop(Exit.INTERRUPTED))
     stdio.watch_parent(_abandon)
     stdio.Inlet(inward, dispatcher.receive, dispatcher.receive_end).open()
 
@@ -90,4 +97,4 @@ def _is_folder(path: str, _: Stop) -> bool:
 
 def _abandon() -> None:
     """The peer is gone: nobody can be answered, so the process ends at once."""
-    stdio.leave(1)
+    stdio.leave(Exit.FAILED)

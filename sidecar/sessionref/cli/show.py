@@ -4,6 +4,7 @@ Asks what a host would ask with `prepare`. The session is given by its id, or by
 URI as it stands in a text.
 """
 
+import argparse
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -12,63 +13,60 @@ import msgspec
 from msgspec import Raw
 
 from sessionref.reference.snapshot import ContextMessage, RecallReference
-from sessionref_protocol import codec, ecmascript, mention, types
+from sessionref_protocol import codec, ecmascript, types
 from sessionref_protocol.display import printable
 from sessionref_protocol.errors import RpcError
 
+from . import streams
 from .checkup import uncertainty
-from .options import config, shell_parser
-from .terminal import complain, screen, write, write_text
-from .wiring import FROM_A_SHELL, Parts, ask, nobody
+from .choosing import as_written
+from .exits import Exit, exit_code
+from .options import config, seconds_to_wait, session_parser
+from .terminal import complain, screen, write_json, write_text
+from .wiring import Parts, ask, asker, call
 
 
-def run(arguments: Sequence[str]) -> int:
-    """0 with the snapshot, 1 with the reason why there is none."""
-    made = shell_parser(
+def command_line() -> argparse.ArgumentParser:
+    """What `show` can be told."""
+    made = session_parser(
         "show",
         "What a model would see of a session. Where stdout is no terminal, it gets exactly that "
         "text, and stderr the statistics.",
     )
     made.add_argument("session", metavar="ID", help="the session's id, or a mention or URI of it")
+    return made
+
+
+def run(arguments: Sequence[str]) -> int:
+    """0 with the snapshot, 1 with the reason why there is none, 3 if it was not read in time."""
+    made = command_line()
     options = made.parse_args(arguments)
     settled = config(options, os.environ, made)
     params = types.PrepareParams(
-        agent=nobody(),
+        agent=asker(options.agent),
         content=Raw(b"[]"),
-        references=[Raw(ecmascript.encode(_reference(options.session)))],
+        references=[Raw(ecmascript.encode(as_written(options.session)))],
+        deadline_ms=1000 * seconds_to_wait(made, options),
     )
 
     async def question(parts: Parts) -> types.PrepareResult:
-        return await parts.handlers.prepare(params, FROM_A_SHELL)
+        return await parts.handlers.prepare(params, call())
 
     try:
         context = ask(settled, question).additional_context
     except RpcError as error:
         if options.json:
-            write(ecmascript.encode(codec.error_object(error)) + b"\n")
+            write_json(codec.error_object(error))
         complain("show", error.message)
-        return 1
+        return exit_code(error)
     assert isinstance(context, Raw)  # one source was asked for
     message = ecmascript.decode(context, ContextMessage)
     (reference,) = message.source.references
     if options.json:
-        write(ecmascript.encode(_report(context, reference)) + b"\n")
+        write_json(_report(context, reference))
     else:
         _show(message.content[0].text, reference)
-    return 0
-
-
-def _reference(text: str) -> types.ReferenceInput:
-    """The session that is meant: a text that is one mention and nothing else, or else an id."""
-    pasted = text.strip()
-    try:
-        found = mention.parse(pasted).references
-    except mention.MalformedMention:
-        found = ()
-    match found:
-        case (only,) if only.start == 0 and only.end == ecmascript.utf16_length(pasted):
-            return types.ReferenceInput(session_id=only.session_id, label=only.label)
-    return types.ReferenceInput(session_id=text)
+    return Exit.DONE
 
 
 def _report(context: Raw, reference: RecallReference) -> types.ShowReport:
@@ -86,7 +84,7 @@ def _show(text: str, reference: RecallReference) -> None:
         write_text("\n".join(map(printable, text.split("\n"))) + "\n\n", sys.stdout)
         screen(sys.stdout).facts(reference.session_id, _facts(reference))
     else:
-        write(text.encode())
+        streams.write(text.encode(), sys.stdout)
         screen(sys.stderr).facts(reference.session_id, _facts(reference))
 
 

@@ -4,9 +4,9 @@ The only importer of rich; `terminal` imports it where there is a terminal to dr
 Nothing is taken for markup, and all text passes through `printable`: it may come from a log.
 """
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Final, TextIO
 
 from rich.console import Console, RenderableType
@@ -17,6 +17,7 @@ from rich.text import Text
 from sessionref.resolver import Report
 from sessionref_protocol.display import printable
 
+from .colours import has_colours
 from .terminal import Column, Facts, write_text
 
 _MIN_WIDTH: Final = 20
@@ -79,13 +80,11 @@ def bar(what: str, stream: TextIO) -> Iterator[Report]:
 
 
 def _console(stream: TextIO) -> Console:
-    console = Console(
-        file=stream,
-        color_system=None if os.environ.get("NO_COLOR") else "auto",
-        highlight=False,
-        markup=False,
-        emoji=False,
-    )
+    colours = has_colours(stream)
+    make = partial(Console, file=stream, highlight=False, markup=False, emoji=False)
+    console = make(color_system="auto" if colours else None)
+    if colours and console.color_system is None:  # a dumb terminal, and somebody who insists
+        console = make(color_system="standard")
     console.width = max(console.width, _MIN_WIDTH)
     return console
 

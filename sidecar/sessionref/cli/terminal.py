@@ -1,17 +1,20 @@
 """What a command shows to people: styled and fitted on a terminal, plain lines elsewhere.
 
 All text for people passes through `printable` on its way: it may come from a log. Text and JSON for
-programs goes out as it is.
+programs goes out as it is. Colours are for whom `colours` says; lines are fitted on terminals only.
 """
 
-import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple, Protocol, TextIO
+from typing import Final, NamedTuple, Protocol, TextIO
 
 from sessionref.resolver import Report
-from sessionref_protocol.display import printable
+from sessionref_protocol import ecmascript
+from sessionref_protocol.display import json_printable, printable
+
+from . import streams
+from .colours import has_colours
 
 Facts = Iterable[tuple[str, str]]
 """What is said of something: label and value each."""
@@ -62,24 +65,27 @@ def progress(what: str) -> Iterator[Report]:
         yield report
 
 
-def write(data: bytes, stream: TextIO | None = None) -> None:
-    """On stdout or another stream, as it is. That its reader has gone (`| head`) is no error."""
-    out = stream or sys.stdout
-    try:
-        out.buffer.write(data)
-        out.buffer.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
+def write_json(value: object) -> None:
+    """One line of JSON on stdout. On a terminal, what could deceive people is spelled out in it."""
+    line = ecmascript.encode(value)
+    if sys.stdout.isatty():
+        line = json_printable(line.decode()).encode()
+    streams.write(line + b"\n", sys.stdout)
 
 
 def write_text(text: str, stream: TextIO) -> None:
     """Text that is printable already; what the stream's encoding lacks is escaped."""
-    write(text.encode(stream.encoding, "backslashreplace"), stream)
+    streams.write(text.encode(stream.encoding, "backslashreplace"), stream)
 
 
 def complain(command: str, text: str) -> None:
     """One line on stderr, after the name of the command."""
-    print(f"sessionref {command}: {printable(text)}", file=sys.stderr)
+    write_text(f"sessionref {command}: {printable(text)}\n", sys.stderr)
+
+
+_BOLD: Final = "1"
+_BAD: Final = "1;31"
+_DIM: Final = "2"
 
 
 class _PlainScreen:
@@ -87,18 +93,26 @@ class _PlainScreen:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
+        self._has_colours = has_colours(stream)
 
     def line(self, text: str, *, bad: bool = False) -> None:
-        self._write([printable(text)])
+        self._write([self._styled(printable(text), _BAD if bad else _BOLD)])
 
     def facts(self, heading: str, facts: Facts) -> None:
         pairs = list(facts)
         width = max(len(label) for label, _ in pairs)
-        lines = [f"  {label:{width}}  {printable(value)}" for label, value in pairs]
-        self._write([printable(heading), *lines, ""])
+        lines = [
+            f"  {self._styled(label.ljust(width), _DIM)}  {printable(value)}"
+            for label, value in pairs
+        ]
+        self._write([self._styled(printable(heading), _BOLD), *lines, ""])
 
     def table(self, columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> None:
         self._write("\t".join(map(printable, row)) for row in rows)
+
+    def _styled(self, text: str, style: str) -> str:
+        """The text between the sequences that begin and end a style (ECMA-48, SGR)."""
+        return f"\x1b[{style}m{text}\x1b[0m" if self._has_colours else text
 
     def _write(self, lines: Iterable[str]) -> None:
         write_text("".join(f"{line}\n" for line in lines), self._stream)

@@ -23,14 +23,13 @@ from sessionref.sessions.workers import Workers
 from sessionref_protocol import types
 from sessionref_protocol.types import Agent
 
+from .exits import Exit
+
 T = TypeVar("T")
 
 _LOG_FLUSH_SECONDS: Final = 0.2
 _CLOSE_SECONDS: Final = 1.0
 _BACKGROUND_THREADS: Final = 2
-
-FROM_A_SHELL: Final = Call(0.0, lambda _: None)
-"""A request of nobody who waits for progress."""
 
 
 class Parts(NamedTuple):
@@ -95,7 +94,7 @@ def start_log(settled: Config) -> stdio.Outlet:
         return logs.configure(settled)
     except OSError as error:
         print(f"sessionref: --log-file: {error.strerror}: {settled.log_file}", file=sys.stderr)
-        stdio.leave(2)
+        stdio.leave(Exit.USAGE)
 
 
 async def flush_log(log: stdio.Outlet) -> None:
@@ -104,12 +103,17 @@ async def flush_log(log: stdio.Outlet) -> None:
         await log.flush()
 
 
-def nobody() -> Agent:
-    """Who asks from a shell: an id that no log can have, in the folder that we are in."""
+def asker(session_id: str | None) -> Agent:
+    """Who asks from a shell, in the folder that we are in: a session, or an id that no log has."""
     try:
-        return Agent(id="", cwd=os.getcwd())
+        return Agent(id=session_id or "", cwd=os.getcwd())
     except FileNotFoundError:  # the folder was removed
-        return Agent(id="")
+        return Agent(id=session_id or "")
+
+
+def call() -> Call:
+    """A request that is made now, by nobody who wants to see progress."""
+    return Call(anyio.current_time(), lambda _: None)
 
 
 def ask(settled: Config, question: Callable[[Parts], Awaitable[T]]) -> T:

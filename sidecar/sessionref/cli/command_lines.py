@@ -1,0 +1,15 @@
+"""The command line of every command, by its name. Costs the imports of all of them."""
+
+import argparse
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from . import call, doctor, listing, serve, show
+
+COMMAND_LINES: Final[Mapping[str, Callable[[], argparse.ArgumentParser]]] = {
+    "serve": serve.command_line,
+    "call": call.command_line,
+    "list": listing.command_line,
+    "show": show.command_line,
+    "doctor": doctor.command_line,
+}
