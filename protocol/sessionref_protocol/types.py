@@ -739,3 +739,14 @@ class ShowReport(_Out, frozen=True, kw_only=True):
     ]
     stats: Stats
     degraded: Degraded | None = None
+
+
+class MentionReport(_Out, frozen=True, kw_only=True):
+    """What `sessionref mention --json` prints."""
+
+    session_id: str
+    label: str
+    """The title, else the name of the workspace's folder, else the id."""
+    mention: str
+    """The text that refers to the session."""
+    uri: str

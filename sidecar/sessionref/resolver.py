@@ -7,6 +7,7 @@ store or in a worker thread; the event loop stays free. Source: the contract, se
 
 import contextlib
 import math
+import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final, TypeVar
 
@@ -90,8 +91,15 @@ class PageOfSession(msgspec.Struct, frozen=True):
 class Label(msgspec.Struct, frozen=True):
     """What a session may be called by."""
 
+    session_id: str
     title: str | None
     cwd: str | None
+
+    @property
+    def of_reference(self) -> str:
+        """The label of a copied reference: the title, else the folder's name, else the id."""
+        base = os.path.basename((self.cwd or "").rstrip("/\\"))
+        return self.title or base or self.session_id
 
 
 class Resolver:
@@ -229,7 +237,7 @@ class Resolver:
             summaries = await self._store.summaries([entry])
         except ReadError as error:
             raise _unread(session_id, error) from None
-        return Label(summaries.get(session_id, Summary()).title, entry.header.cwd)
+        return Label(session_id, summaries.get(session_id, _NOTHING).title, entry.header.cwd)
 
     async def find(
         self,

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import zstandard
 
+from sessionref_protocol.mention import format_mention
 from support import logs, shell
 from support.sidecar import PROGRAM, TIMEOUT, clean_environment
 
@@ -47,6 +48,7 @@ EVERY_COMMAND = {
     "call": ["call", "listCandidates", '{"agent":{"id":"me"}}'],
     "list": ["list"],
     "show": ["show", ID],
+    "mention": ["mention", ID],
     "doctor": ["doctor"],
     "help": ["--help"],
     "version": ["--version"],
@@ -67,7 +69,7 @@ def _with_stdout(
         command if stdout is not None else ["sh", "-c", '"$0" "$@" >&-', *command],
         stdout=stdout,
         stderr=stderr,
-        stdin=subprocess.DEVNULL,
+        input=format_mention(ID).encode(),
         timeout=TIMEOUT,
         env=clean_environment(str(home)),
         **more,
@@ -106,7 +108,7 @@ def test_a_closed_stream_is_not_another_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full here")
-@pytest.mark.parametrize("name", ["call", "list", "show", "doctor"])
+@pytest.mark.parametrize("name", ["call", "list", "show", "mention", "doctor"])
 def test_a_disk_that_is_full_is_an_error(name: str, tmp_path: Path) -> None:
     with open("/dev/full", "wb") as full:
         done = _with_stdout(name, tmp_path, full.fileno())
@@ -154,7 +156,7 @@ def test_log_lines_go_where_they_are_told_and_not_between_the_lines(tmp_path: Pa
     assert b"Two logs of one session" in log.read_bytes()
 
 
-@pytest.mark.parametrize("command", ["doctor", "list", "show"])
+@pytest.mark.parametrize("command", ["doctor", "list", "show", "mention"])
 def test_pipes_do_not_wait_for_rich(command: str, tmp_path: Path) -> None:
     words = ["s"] if command in ("show", "mention") else []
     logs.write_log(tmp_path / "root", "s", [logs.user("q")])
@@ -174,7 +176,7 @@ def test_pipes_do_not_wait_for_rich(command: str, tmp_path: Path) -> None:
     assert names.isdisjoint({"rich", "pygls", "lsprotocol"})
 
 
-@pytest.mark.parametrize("command", ["doctor", "list", "show"])
+@pytest.mark.parametrize("command", ["doctor", "list", "show", "mention"])
 def test_help_is_of_the_command(command: str, tmp_path: Path) -> None:
     done = shell.run(command, "--help", home=tmp_path)
     assert done.returncode == 0
@@ -182,7 +184,7 @@ def test_help_is_of_the_command(command: str, tmp_path: Path) -> None:
     assert helped.startswith(f"usage: sessionref {command} ")
     assert "--json" in helped
     assert "--root DIR" in helped
-    for other in ("doctor", "list [QUERY]", "show ID"):
+    for other in ("doctor", "list [QUERY]", "show ID", "mention ID|QUERY"):
         assert f"\n  {other}" in helped
     for code in ("  0  Done", "  3  Not everything", "130  Ctrl-C"):
         assert f"\n  {code}" in helped

@@ -80,6 +80,15 @@ def test_that_nothing_is_there_is_not_said_before_it_is_known(tmp_path: Path) ->
     assert b"there is no such session" not in done.stderr
 
 
+@pytest.mark.parametrize("words", [["title"], ["--last"]])
+def test_no_session_is_chosen_while_another_may_be_the_better_one(
+    words: list[str], tmp_path: Path
+) -> None:
+    done = on_stuck_disk("mention", *words, home=tmp_path)
+    assert (done.returncode, done.stdout) == (3, b"")
+    assert done.stderr.startswith(b"sessionref mention: not every session could be read within 1 s")
+
+
 def test_an_id_is_not_looked_for_in_a_list(tmp_path: Path) -> None:
     done = on_stuck_disk("show", "a", home=tmp_path)
     assert done.returncode == 0
@@ -94,7 +103,7 @@ def test_a_session_on_a_disk_that_hangs_is_waited_for_no_longer(tmp_path: Path) 
 
 @pytest.mark.parametrize("seconds", ["0", "-1", "1.5", "x", "1000001"])
 def test_a_time_to_wait_is_a_whole_number_of_seconds(seconds: str, tmp_path: Path) -> None:
-    for command in (["list"], ["show", "a"]):
+    for command in (["list"], ["show", "a"], ["mention", "a"]):
         done = shell.run(*command, f"--wait={seconds}", home=tmp_path)
         assert (done.returncode, done.stdout) == (2, b"")
         assert b"--wait" in done.stderr

@@ -4,13 +4,23 @@ Asks what a host would ask, again and again where the answer is still incomplete
 ever: a disk may hang.
 """
 
+from typing import NamedTuple
+
 import anyio
 import msgspec
 
+from sessionref.resolver import Label
 from sessionref_protocol import ecmascript, mention, types
 from sessionref_protocol.errors import ErrorKind, RpcError
 
 from .wiring import Parts, call
+
+
+class Choice(NamedTuple):
+    """The session that is meant, and how many others would have matched as well."""
+
+    label: Label
+    others: int = 0
 
 
 def as_written(text: str) -> types.ReferenceInput:
@@ -40,6 +50,50 @@ async def listed(
             if error.kind is not ErrorKind.TIMED_OUT:
                 raise
     return found
+
+
+async def choose(parts: Parts, agent: types.Agent, text: str, seconds: int) -> Choice:
+    """The session that has this id, or that this mention refers to, else the first that is found.
+
+    Raises `RpcError`: there is none, or that is not known after so many seconds.
+    """
+    session_id = as_written(text).session_id
+    try:
+        return Choice(await parts.handlers.label(agent, session_id, None))
+    except RpcError as error:
+        if error.cause != "not_found" or session_id != text:
+            raise
+    params = types.ListCandidatesParams(agent=agent, query=text, limit=1, affinity="resolved")
+    return await _first(parts, params, seconds)
+
+
+async def last(parts: Parts, agent: types.Agent, seconds: int) -> Choice:
+    """The session begun last in the agent's folder, or where there is none, the best of the others.
+
+    Nobody means a sub-agent by that, or what was put away. Raises `RpcError` as `choose` does.
+    """
+    params = types.ListCandidatesParams(
+        agent=agent,
+        limit=1,
+        include=types.Include(subagents=False, archived=False),
+        affinity="resolved",
+    )
+    return Choice((await _first(parts, params, seconds)).label)
+
+
+async def _first(parts: Parts, params: types.ListCandidatesParams, seconds: int) -> Choice:
+    found = await listed(parts, params, seconds)
+    if found.is_incomplete:
+        raise late(seconds)
+    if not found.candidates:
+        raise RpcError(ErrorKind.READ_FAILED, "there is no such session", cause="not_found")
+    label = await parts.handlers.label(params.agent, found.candidates[0].session_id, None)
+    return Choice(label, others=found.total - 1)
+
+
+def late(seconds: int) -> RpcError:
+    """The time is over, and who would be meant is not known."""
+    return RpcError(ErrorKind.TIMED_OUT, too_late(seconds))
 
 
 def too_late(seconds: int) -> str:

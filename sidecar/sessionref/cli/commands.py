@@ -21,6 +21,9 @@ COMMANDS: Final[Mapping[str, Command]] = {
     ),
     "list": Command("list [QUERY]", "the sessions that could be referred to, best first"),
     "show": Command("show ID", "what a model would see of a session, and what was left out"),
+    "mention": Command(
+        "mention ID|QUERY", "what refers to a session, to be put into a message; or --last"
+    ),
     "doctor": Command("doctor", "read every session, and explain what can't be read"),
 }
 
@@ -30,6 +33,9 @@ _WITHOUT_VALUE: Final = frozenset(
         "--help",
         "--version",
         "--json",
+        "--last",
+        "--id",
+        "--copy",
         "--stdio",
         "--salvage",
         "--omissions",

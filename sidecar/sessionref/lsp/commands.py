@@ -87,8 +87,7 @@ class Commands:
     async def _copy(self, session_id: str, uri: str) -> str:
         desk = self._desk
         label = await desk.handlers.label(desk.agent(uri), session_id, desk.settings.config)
-        base = os.path.basename((label.cwd or "").rstrip("/\\"))
-        return format_mention(session_id, label.title or base or session_id)
+        return format_mention(session_id, label.of_reference)
 
     async def _preview(self, session_id: str, uri: str) -> str | None:
         hit = Hit(0, 0, None, session_id)
