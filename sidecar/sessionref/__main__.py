@@ -36,6 +36,8 @@ def _run(command: str, rest: Sequence[str]) -> int:
             from .cli.listing import run
         case "show":
             from .cli.show import run
+        case "expand":
+            from .cli.expand import run
         case "mention":
             from .cli.mention import run
         case "doctor":

@@ -48,6 +48,7 @@ EVERY_COMMAND = {
     "call": ["call", "listCandidates", '{"agent":{"id":"me"}}'],
     "list": ["list"],
     "show": ["show", ID],
+    "expand": ["expand"],
     "mention": ["mention", ID],
     "doctor": ["doctor"],
     "help": ["--help"],
@@ -108,7 +109,7 @@ def test_a_closed_stream_is_not_another_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full here")
-@pytest.mark.parametrize("name", ["call", "list", "show", "mention", "doctor"])
+@pytest.mark.parametrize("name", ["call", "list", "show", "expand", "mention", "doctor"])
 def test_a_disk_that_is_full_is_an_error(name: str, tmp_path: Path) -> None:
     with open("/dev/full", "wb") as full:
         done = _with_stdout(name, tmp_path, full.fileno())
@@ -156,7 +157,7 @@ def test_log_lines_go_where_they_are_told_and_not_between_the_lines(tmp_path: Pa
     assert b"Two logs of one session" in log.read_bytes()
 
 
-@pytest.mark.parametrize("command", ["doctor", "list", "show", "mention"])
+@pytest.mark.parametrize("command", ["doctor", "list", "show", "mention", "expand"])
 def test_pipes_do_not_wait_for_rich(command: str, tmp_path: Path) -> None:
     words = ["s"] if command in ("show", "mention") else []
     logs.write_log(tmp_path / "root", "s", [logs.user("q")])
@@ -176,7 +177,7 @@ def test_pipes_do_not_wait_for_rich(command: str, tmp_path: Path) -> None:
     assert names.isdisjoint({"rich", "pygls", "lsprotocol"})
 
 
-@pytest.mark.parametrize("command", ["doctor", "list", "show", "mention"])
+@pytest.mark.parametrize("command", ["doctor", "list", "show", "expand", "mention"])
 def test_help_is_of_the_command(command: str, tmp_path: Path) -> None:
     done = shell.run(command, "--help", home=tmp_path)
     assert done.returncode == 0

@@ -9,6 +9,7 @@ import pytest
 
 from sessionref import resolver
 from sessionref.cli import listing
+from sessionref_protocol.mention import format_mention
 from support import logs, shell
 from support.shapes import check_shape
 
@@ -99,11 +100,15 @@ def test_a_session_on_a_disk_that_hangs_is_waited_for_no_longer(tmp_path: Path) 
     error = json.loads(shown.stdout)
     check_shape("ErrorObject", error)
     assert (shown.returncode, error["code"]) == (3, -32802)
+    prompt = format_mention("stuck").encode()
+    expanded = on_stuck_disk("expand", home=tmp_path, given=prompt)
+    assert (expanded.returncode, expanded.stdout) == (3, b"")
+    assert b"line 1, column 1: " in expanded.stderr
 
 
 @pytest.mark.parametrize("seconds", ["0", "-1", "1.5", "x", "1000001"])
 def test_a_time_to_wait_is_a_whole_number_of_seconds(seconds: str, tmp_path: Path) -> None:
-    for command in (["list"], ["show", "a"], ["mention", "a"]):
+    for command in (["list"], ["show", "a"], ["mention", "a"], ["expand"]):
         done = shell.run(*command, f"--wait={seconds}", home=tmp_path)
         assert (done.returncode, done.stdout) == (2, b"")
         assert b"--wait" in done.stderr

@@ -4,13 +4,14 @@ import argparse
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from . import call, doctor, listing, mention, serve, show
+from . import call, doctor, expand, listing, mention, serve, show
 
 COMMAND_LINES: Final[Mapping[str, Callable[[], argparse.ArgumentParser]]] = {
     "serve": serve.command_line,
     "call": call.command_line,
     "list": listing.command_line,
     "show": show.command_line,
+    "expand": expand.command_line,
     "mention": mention.command_line,
     "doctor": doctor.command_line,
 }

@@ -21,6 +21,9 @@ COMMANDS: Final[Mapping[str, Command]] = {
     ),
     "list": Command("list [QUERY]", "the sessions that could be referred to, best first"),
     "show": Command("show ID", "what a model would see of a session, and what was left out"),
+    "expand": Command(
+        "expand", "a message from stdin with its mentions replaced, and the snapshots"
+    ),
     "mention": Command(
         "mention ID|QUERY", "what refers to a session, to be put into a message; or --last"
     ),

@@ -8,12 +8,13 @@ from typing import Final
 
 from lsprotocol import types as lsp
 
+from sessionref.reference.expansion import line_end_of, message_of
 from sessionref_protocol import types
 from sessionref_protocol.display import excerpt
 from sessionref_protocol.mention import Hit, format_mention
 
 from .documents import Document
-from .mentions import Judged, message_of
+from .mentions import Judged
 
 EXPAND: Final = "sessionref.expand"
 COPY: Final = "sessionref.copyReference"
@@ -88,7 +89,7 @@ def expansion(document: Document, context: str) -> lsp.TextEdit:
     """Puts a context below the message, in place of one that is there already."""
     source = document.source
     written = message_of(source).rstrip()
-    eol = "\r\n" if "\r\n" in source else "\n"
+    eol = line_end_of(source)
     gap = eol * 2 if written else ""
     text = gap + context.replace("\n", eol) + eol
     return lsp.TextEdit(document.range(len(written), len(source)), text)

@@ -1,6 +1,6 @@
 """The mentions of a message that is being written, and what is the matter with them.
 
-Pure. Below an expanded snapshot nothing is a mention: what stands there is other sessions' text.
+Pure. What of a document is the message is decided elsewhere.
 Source: issue "`@` completion in every editor", 3.
 """
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 from lsprotocol import types as lsp
 
-from sessionref.reference.snapshot import PREAMBLE
+from sessionref.reference.expansion import message_of
 from sessionref_protocol import types
 from sessionref_protocol.ecmascript import encode
 from sessionref_protocol.errors import ErrorKind
@@ -17,19 +17,6 @@ from sessionref_protocol.mention import Hit, quote_for_error, scan
 
 from .documents import Document
 from .settings import SECTION
-
-_FIRST_LINE = PREAMBLE.partition("\n")[0]
-
-
-def message_of(source: str) -> str:
-    """The part of a document that a person wrote: all that precedes an expanded snapshot."""
-    at = source.find(_FIRST_LINE)
-    while at >= 0:
-        lines = source[at : at + 2 * len(PREAMBLE)].replace("\r\n", "\n")
-        if lines.startswith(PREAMBLE):
-            return source[:at]
-        at = source.find(_FIRST_LINE, at + 1)
-    return source
 
 
 def mentions_of(document: Document) -> tuple[Hit, ...]:

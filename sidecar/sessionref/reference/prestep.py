@@ -34,12 +34,15 @@ from .references import LeftOut, Wanted, distinct, may_be_taken, sift
 from .retention import Stats
 from .snapshot import ContextMessage, Snapshot, context_message
 
+Placement = Literal["after", "before"]
+OnFailure = Literal["terminate", "passthrough", "skip"]
+
 
 class Policy(msgspec.Struct, frozen=True):
     """Where a context goes, and what a failing message does to the request."""
 
-    placement: Literal["after", "before"]
-    on_failure: Literal["terminate", "passthrough", "skip"]
+    placement: Placement
+    on_failure: OnFailure
     """`skip`: references that fail are left out, and the message goes on with the others."""
 
     @property
