@@ -42,6 +42,10 @@ def _run(command: str, rest: Sequence[str]) -> int:
             from .cli.mention import run
         case "doctor":
             from .cli.doctor import run
+        case "completions":
+            from .cli.completion.command import run
+        case "_complete":
+            from .cli.completion.sessions import run
         case _:
             from .cli.options import parser
 

@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import pty
+import select
 import struct
 import subprocess
 import sys
@@ -67,6 +68,8 @@ class Terminal:
 
     def read(self) -> bytes:
         """What is shown next; nothing once the command has closed the terminal."""
+        if not select.select([self._descriptor], [], [], TIMEOUT)[0]:
+            raise TimeoutError(f"nothing more is shown: {self.shown!r}")
         try:
             more = os.read(self._descriptor, 1 << 16)
         except OSError:  # Linux says so when the last user of the other end is gone

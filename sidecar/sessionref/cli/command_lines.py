@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from . import call, doctor, expand, listing, mention, serve, show
+from .completion import command as completions
 
 COMMAND_LINES: Final[Mapping[str, Callable[[], argparse.ArgumentParser]]] = {
     "serve": serve.command_line,
@@ -14,4 +15,5 @@ COMMAND_LINES: Final[Mapping[str, Callable[[], argparse.ArgumentParser]]] = {
     "expand": expand.command_line,
     "mention": mention.command_line,
     "doctor": doctor.command_line,
+    "completions": completions.command_line,
 }

@@ -28,6 +28,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
         "mention ID|QUERY", "what refers to a session, to be put into a message; or --last"
     ),
     "doctor": Command("doctor", "read every session, and explain what can't be read"),
+    "completions": Command("completions SHELL", "what bash, zsh or fish needs for completion"),
 }
 
 _WITHOUT_VALUE: Final = frozenset(
