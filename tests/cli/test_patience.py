@@ -8,7 +8,15 @@ from pathlib import Path
 import pytest
 
 from sessionref import resolver
-from sessionref.cli import listing
+from sessionref.cli import choosing, listing
+from sessionref.cli.wiring import Parts
+from sessionref.dispatcher import Call
+from sessionref.handlers import Handlers
+from sessionref.resolver import Label
+from sessionref.sessions.corpus import Corpus
+from sessionref.sessions.workers import Workers
+from sessionref_protocol import types
+from sessionref_protocol.errors import ErrorKind, RpcError
 from sessionref_protocol.mention import format_mention
 from support import logs, shell
 from support.shapes import check_shape
@@ -88,6 +96,45 @@ def test_no_session_is_chosen_while_another_may_be_the_better_one(
     done = on_stuck_disk("mention", *words, home=tmp_path)
     assert (done.returncode, done.stdout) == (3, b"")
     assert done.stderr.startswith(b"sessionref mention: not every session could be read within 1 s")
+
+
+class StillReading(Handlers):
+    """Knows one session, and that there may be others."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def list_candidates(
+        self, params: types.ListCandidatesParams, _: Call
+    ) -> types.ListCandidatesResult:
+        self.asked += 1
+        only = types.Candidate(
+            session_id="a",
+            label="A",
+            created_at=0,
+            mention=format_mention("a"),
+            display=types.Display(label="A"),
+            display_title="A",
+            live=False,
+            persisted=True,
+            same_workspace=True,
+            format_version=0,
+        )
+        return types.ListCandidatesResult(candidates=[only], is_incomplete=True, total=1)
+
+    async def label(self, *_: object) -> Label:
+        return Label("a", "A", None)
+
+
+@pytest.mark.asyncio
+async def test_nor_is_it_where_the_others_answer_at_once_that_they_are_not_known() -> None:
+    handlers = StillReading()
+    corpus = Corpus(())
+    parts = Parts(Workers(1, 1), (), corpus, handlers, None)
+    with pytest.raises(RpcError) as caught:
+        await choosing.last(parts, types.Agent(id=""), 1)
+    assert caught.value.kind is ErrorKind.TIMED_OUT
+    assert 2 <= handlers.asked <= 1 / choosing._PAUSE_SECONDS
 
 
 def test_an_id_is_not_looked_for_in_a_list(tmp_path: Path) -> None:

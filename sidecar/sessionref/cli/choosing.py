@@ -4,7 +4,7 @@ Asks what a host would ask, again and again where the answer is still incomplete
 ever: a disk may hang.
 """
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import anyio
 import msgspec
@@ -14,6 +14,9 @@ from sessionref_protocol import ecmascript, mention, types
 from sessionref_protocol.errors import ErrorKind, RpcError
 
 from .wiring import Parts, call
+
+_PAUSE_SECONDS: Final = 0.05
+"""Between two questions: the answer to the first may have come at once, for all that it lacks."""
 
 
 class Choice(NamedTuple):
@@ -42,13 +45,16 @@ async def listed(
     """The list once nothing is missing from it, or what there is of it after so many seconds."""
     found = types.ListCandidatesResult(candidates=[], is_incomplete=True, total=0)
     until = anyio.current_time() + seconds
-    while found.is_incomplete and (left := int((until - anyio.current_time()) * 1000)) > 0:
+    while (left := int((until - anyio.current_time()) * 1000)) > 0:
         asked = msgspec.structs.replace(params, deadline_ms=left)
         try:
             found = await parts.handlers.list_candidates(asked, call())
         except RpcError as error:
             if error.kind is not ErrorKind.TIMED_OUT:
                 raise
+        if not found.is_incomplete:
+            break
+        await anyio.sleep(_PAUSE_SECONDS)
     return found
 
 
