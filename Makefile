@@ -27,10 +27,10 @@ test: install ## run the tests (Python only)
 	@mkdir -p $(VENV)/tmp
 	@TMPDIR=$(CURDIR)/$(VENV)/tmp $(BIN)/python -m pytest
 
-test-clients: install ## run the tests of other hosts and of editors; needs node, nvim, emacs
-	@for each in node npm nvim emacs; do command -v $$each >/dev/null || { \
+test-clients: install ## run the tests of other hosts and of editors; needs node, nvim, emacs, go
+	@for each in node npm nvim emacs go; do command -v $$each >/dev/null || { \
 		echo "make test-clients: there is no $$each; Debian has it all: nodejs npm neovim" \
-			"emacs-nox elpa-eglot elpa-markdown-mode" >&2; \
+			"emacs-nox elpa-eglot elpa-markdown-mode golang-go" >&2; \
 		exit 1; }; done
 	@npm ci --prefix tests/clients --silent --no-fund --no-audit
 	@SESSIONREF="$(CURDIR)/$(BIN)/sessionref" node --test tests/clients/*.test.mjs

@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-const PROGRAM =
+export const PROGRAM =
   process.env.SESSIONREF ?? fileURLToPath(new URL('../../.venv/bin/sessionref', import.meta.url));
 
 /** An error answer of the sidecar. */
@@ -21,7 +21,7 @@ export class RpcError extends Error {
 export const NEVER = new Promise(() => {});
 
 /** Our environment without what could change the sidecar's answers. */
-function cleanEnvironment() {
+export function cleanEnvironment() {
   return Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^(SESSIONREF|DSH|PYTHON)/.test(name)),
   );
