@@ -258,6 +258,16 @@ def watch_parent(gone: Callable[[], None]) -> None:
     look()
 
 
+def watch_process(pid: int, gone: Callable[[], None]) -> None:
+    """Call back once a process that the peer names is gone; on Linux.
+
+    Nothing follows from one that can't be seen: it may be in another namespace.
+    """
+    if hasattr(os, "pidfd_open"):
+        with contextlib.suppress(OSError, OverflowError):
+            asyncio.get_running_loop().add_reader(os.pidfd_open(pid), gone)
+
+
 def leave(code: int) -> NoReturn:
     """End the process now: threads that can't be interrupted don't keep it alive."""
     try:

@@ -165,6 +165,7 @@ def test_who_renders_no_markdown_gets_none(root: Path) -> None:
         own.open("")
         (item,) = own.items("@hostile")
         assert item["detail"] == "/work/b · 5 hours ago"
+        assert "labelDetails" not in item
         shown = own.call("completionItem/resolve", item)["documentation"]
         assert shown["kind"] == "plaintext"
         assert "look ![pixel](http://evil.example/p.png)" in shown["value"]

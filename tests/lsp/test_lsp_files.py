@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sessionref.lsp.files import find_files
+from sessionref.lsp.files import find_files, list_files
 from sessionref.sessions.stop import Stop
 from support import logs
 from support.editor import Editor
@@ -34,7 +34,7 @@ def workspace(tmp_path: Path) -> Path:
 
 
 def paths(workspace: Path, query: str) -> list[str]:
-    return [found.path for found in find_files(str(workspace), query, Stop())]
+    return [found.path for found in find_files(list_files(str(workspace), Stop()), query)]
 
 
 def test_ignored_files_are_no_files(workspace: Path) -> None:
@@ -59,7 +59,7 @@ def test_what_begins_with_the_query_comes_first(workspace: Path) -> None:
 
 
 def test_a_folder_that_is_gone_has_no_files(tmp_path: Path) -> None:
-    assert find_files(str(tmp_path / "gone"), "", Stop()) == []
+    assert list_files(str(tmp_path / "gone"), Stop()) == []
 
 
 def test_links_are_not_followed(workspace: Path) -> None:
@@ -115,3 +115,14 @@ def test_files_are_off_by_default(tmp_path: Path, workspace: Path) -> None:
     with Editor(tmp_path / "none", folders=[str(workspace)]) as editor:
         editor.open("")
         assert editor.items("@main") == []
+
+
+def test_an_editor_without_a_sign_for_folders_is_sent_none(tmp_path: Path, workspace: Path) -> None:
+    options = {"files": True}
+    with Editor(
+        tmp_path / "none", folders=[str(workspace)], options=options, capabilities={}
+    ) as own:
+        own.open("")
+        folder, _ = own.items("@src/with")
+        assert (folder["label"], folder["kind"]) == ("src/with space/", 17)
+        assert "command" not in folder

@@ -1,5 +1,7 @@
 """How a conversation with an editor begins, what it may hold, and how it ends."""
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +39,36 @@ def test_exit_alone_is_a_failure(root: Path) -> None:
         with Editor(root, start=start) as editor:
             editor.notify("exit")
             assert editor.wait() == 1
+
+
+def test_it_does_not_outlive_the_process_that_the_editor_names(root: Path) -> None:
+    command = [sys.executable, "-c", "input()"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL) as other:
+        with Editor(root, process_id=other.pid) as editor:
+            editor.open("@login")
+            assert len(editor.complete(0, 6)["items"]) == 1
+            other.kill()
+            assert editor.wait() == 1
+        other.wait()
+    with Editor(root, process_id=other.pid) as editor:  # nobody that it can see
+        editor.open("@login")
+        assert len(editor.complete(0, 6)["items"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("offered", "agreed"),
+    [
+        (["utf-8", "utf-16", "utf-32"], "utf-8"),
+        (["utf-32", "utf-8"], "utf-32"),
+        (["utf-7", "utf-16", "utf-8"], "utf-16"),
+        ([], "utf-16"),
+    ],
+)
+def test_the_editor_s_favourite_units_are_agreed_on(
+    root: Path, offered: list[str], agreed: str
+) -> None:
+    with Editor(root, capabilities={"general": {"positionEncodings": offered}}) as editor:
+        assert editor.capabilities["positionEncoding"] == agreed
 
 
 @pytest.mark.parametrize(
@@ -109,3 +141,26 @@ def test_settings_that_are_none_are_told(root: Path, options: object) -> None:
         assert "settings" in editor.asked("window/showMessage")["params"]["message"]
         editor.open("@")
         assert len(editor.complete(0, 1)["items"]) == 4
+
+
+def pulling(root: Path) -> Editor:
+    """An editor that says that settings have changed, and is to be asked which."""
+    workspace = {**CAPABILITIES["workspace"], "configuration": True}
+    return Editor(root, capabilities={**CAPABILITIES, "workspace": workspace})
+
+
+def test_an_editor_that_keeps_its_settings_is_asked_for_them(root: Path) -> None:
+    with pulling(root) as editor:
+        editor.open("@")
+        for given, limit in (([{"candidateLimit": 1}], 1), ([None], 4), ([], 4)):
+            editor.notify("workspace/didChangeConfiguration", {"settings": None})
+            asked = editor.asked("workspace/configuration")
+            assert asked["params"] == {"items": [{"section": "sessionref"}]}
+            editor.respond(asked["id"], given)
+            assert len(editor.complete(0, 1)["items"]) == limit
+
+
+def test_an_editor_that_can_not_be_asked_is_not(editor: Editor) -> None:
+    editor.notify("workspace/didChangeConfiguration", {"settings": None})
+    assert editor.complete_text("@")["items"]
+    assert editor.unclaimed() == []

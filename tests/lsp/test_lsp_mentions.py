@@ -112,6 +112,7 @@ def test_a_mention_at_fault_can_be_removed_or_picked_again(editor: Editor) -> No
         "Pick again: Fix login 页面",
         "Pick again: other one",
         "Pick again: <b>[x](y)",
+        "Pick another session…",
         "Expand session references",
     ]
     assert edited(offered["Remove this mention"])["newText"] == ""
@@ -119,6 +120,29 @@ def test_a_mention_at_fault_can_be_removed_or_picked_again(editor: Editor) -> No
     assert edit["newText"] == LOGIN
     assert edit["range"]["start"]["character"] == 4
     assert edit["range"]["end"]["character"] == 4 + len(GONE)
+
+
+def test_picking_another_session_goes_back_to_the_menu(root: Path) -> None:
+    """Typing the label again, where that finds something; the editor's own menu opens on it."""
+    with Editor(root, options={"retriggerCommand": "editor.suggest"}) as own:
+        own.open("")
+        alike = "@[other](dsh-session:ImdvbmUi)"
+        for mention, typed in ((GONE, "@"), (alike, "@other"), (MALFORMED, "@x")):
+            action = actions(own, f"see {mention} now")["Pick another session…"]
+            assert action["command"]["command"] == "editor.suggest"
+            assert edited(action)["newText"] == typed
+            own.apply(edited(action))
+            assert own.complete(0, 4 + len(typed))["items"]
+
+
+def test_an_editor_that_takes_commands_only_gets_those(root: Path) -> None:
+    with Editor(root, capabilities={}) as own:
+        own.open(f"{GONE} {LOGIN}")
+        offered = own.call("textDocument/codeAction", whole())
+        assert [(each["title"], each["command"]) for each in offered] == [
+            ("Preview snapshot", "sessionref.preview"),
+            ("Expand session references", "sessionref.expand"),
+        ]
 
 
 def test_a_stale_label_can_be_refreshed(editor: Editor) -> None:

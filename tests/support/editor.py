@@ -13,8 +13,10 @@ CAPABILITIES: dict[str, Any] = {
             "completionItem": {
                 "documentationFormat": ["markdown", "plaintext"],
                 "labelDetailsSupport": True,
-            }
+            },
+            "completionItemKind": {"valueSet": [*range(1, 26)]},
         },
+        "codeAction": {"codeActionLiteralSupport": {"codeActionKind": {"valueSet": ["quickfix"]}}},
         "hover": {"contentFormat": ["markdown"]},
     },
     "workspace": {"applyEdit": True, "workspaceEdit": {"documentChanges": True}},
@@ -34,6 +36,7 @@ class Editor(Sidecar):
         folders: Sequence[str] = ("/work/a",),
         capabilities: Mapping[str, Any] = CAPABILITIES,
         options: object = None,
+        process_id: int | None = None,
         start: bool = True,
         env: Mapping[str, str] | None = None,
     ) -> None:
@@ -41,7 +44,7 @@ class Editor(Sidecar):
         self._versions: dict[str, int] = {}
         self._start = start
         self._hello = {
-            "processId": None,
+            "processId": process_id,
             "rootUri": None,
             "capabilities": capabilities,
             "workspaceFolders": [{"uri": f"file://{path}", "name": path} for path in folders],

@@ -62,7 +62,8 @@ async def _serve(settled: Config, inward: int, outward: int) -> None:
             return handlers.routes()
         from sessionref.lsp.server import LanguageServer  # costs more than all the rest
 
-        server = LanguageServer(handlers, dispatcher, parts.workers, limits)
+        watch = partial(stdio.watch_process, gone=_abandon)
+        server = LanguageServer(handlers, dispatcher, parts.workers, limits, watch)
         ends.append(server.close)
         return server.routes()
 

@@ -60,6 +60,13 @@ class Actions:
                 f"Pick again: {title}", judged.hit, candidate.mention, judged.diagnostic
             )
 
+    def pick_anew(self, judged: Judged, query: str, retrigger: str | None) -> lsp.CodeAction:
+        """Type the query instead, and open the menu where the editor told how."""
+        action = self._fix("Pick another session…", judged.hit, f"@{query}", judged.diagnostic)
+        if retrigger is not None:
+            action.command = lsp.Command("Complete", retrigger)
+        return action
+
     def expand(self) -> lsp.CodeAction:
         """Append the snapshot of what the message refers to."""
         title = "Expand session references"

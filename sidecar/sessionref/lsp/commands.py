@@ -9,23 +9,19 @@ import os
 import shutil
 import tempfile
 from collections.abc import Sequence
-from typing import Final
 
 import anyio
 from lsprotocol import types as lsp
 from pygls.uris import from_fs_path
 
-from sessionref.dispatcher import Call, NoAnswer
+from sessionref.dispatcher import Call
 from sessionref_protocol import ecmascript
 from sessionref_protocol.errors import ErrorKind, RpcError
 from sessionref_protocol.mention import Hit, format_mention
 
-from . import actions, shapes
+from . import actions
 from .desk import Desk
 from .mentions import mentions_of
-
-_ANSWER_SECONDS: Final = 60.0
-"""How long an editor may think about an edit; it may ask its user."""
 
 
 class Commands:
@@ -79,7 +75,7 @@ class Commands:
         if not client.apply_edit:
             return edit
         params = lsp.ApplyWorkspaceEditParams(edit, label="Expand session references")
-        applied = await self._ask("workspace/applyEdit", params)
+        applied = await self._desk.ask("workspace/applyEdit", params)
         if not (isinstance(applied, dict) and applied.get("applied") is True):
             self._desk.tell(lsp.MessageType.Warning, "The editor did not take the snapshot.")
         return None
@@ -96,7 +92,7 @@ class Commands:
             return context
         shown = await anyio.to_thread.run_sync(self._write, context)
         params = lsp.ShowDocumentParams(uri=from_fs_path(shown) or "", take_focus=True)
-        await self._ask("window/showDocument", params)
+        await self._desk.ask("window/showDocument", params)
         return None
 
     def _write(self, text: str) -> str:
@@ -108,14 +104,6 @@ class Commands:
         with open(path, "wb") as file:
             file.write(ecmascript.to_utf8(text))
         return path
-
-    async def _ask(self, method: str, params: object) -> object:
-        plain = shapes.plain(params)
-        try:
-            answer = await self._desk.dispatcher.ask(method, plain, _ANSWER_SECONDS)
-        except NoAnswer:
-            return None
-        return ecmascript.decode_any(answer)
 
 
 def _call() -> Call:

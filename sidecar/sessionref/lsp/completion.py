@@ -1,67 +1,91 @@
-"""The menu behind an `@`: candidates and files to completion items.
+"""Completion: from a cursor in a document to the menu behind its `@`, and a look at one item.
 
-Pure but for a clock: what is offered was decided before. Clients differ in what they filter by and
-when they ask again, so each item begins its filter text with what was typed, tells its rank as
-text, replaces everything from the `@` on, and no list claims to be complete. Source: field note 37.
+The text is looked at the moment the request comes in; a menu is for that text or is not sent.
+Source: issue "`@` completion in every editor", 2 and 6; field notes 37 to 41.
 """
 
+import time
 from collections.abc import Sequence
+from functools import partial
 
-import msgspec
 from lsprotocol import types as lsp
+from msgspec import Raw
 
-from sessionref.wording import age_in_words
+from sessionref.dispatcher import Call
 from sessionref_protocol import types
-from sessionref_protocol.display import excerpt
+from sessionref_protocol.errors import ErrorKind, RpcError
 
-_LABEL_UNITS = 120
-
-
-class Spot(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a completion was asked for, as the document was when it was asked."""
-
-    uri: str
-    version: int | None
-    line: str
-    index: int
-    """Of the cursor in the line."""
-    number: int
-    """Of the line."""
+from . import preview, shapes
+from .desk import Desk
+from .files import Found, file_item
+from .menu import Menu, Spot, completions, session_item
+from .offers import side_by_side
+from .trigger import typed_before
 
 
-class Menu(msgspec.Struct, frozen=True, kw_only=True):
-    """What every item of one menu shares."""
+class Completion:
+    """For one editor."""
 
-    uri: str
-    replaced: lsp.Range
-    """From the `@` to the cursor."""
-    typed: str
-    """What stands there."""
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
 
+    def spot(self, params: Raw | None) -> Spot:
+        """Where a completion is asked for, in the text as it is now."""
+        asked = shapes.read(lsp.CompletionParams, params)
+        uri = asked.text_document.uri
+        document = self._desk.documents.open_document(uri)
+        if document is None:
+            return Spot(uri=uri, version=None, line="", index=0, number=0)
+        number, index = document.place(asked.position)
+        line = document.line(number)
+        return Spot(uri=uri, version=document.version, line=line, index=index, number=number)
 
-def completions(items: Sequence[lsp.CompletionItem], *, is_incomplete: bool) -> lsp.CompletionList:
-    """The items in this order."""
-    for rank, item in enumerate(items):
-        item.sort_text = f"{rank:05}"
-    return lsp.CompletionList(is_incomplete=is_incomplete, items=items)
+    async def complete(self, spot: Spot, call: Call) -> lsp.CompletionList:
+        """The menu for a spot. Raises `RpcError` (`CANCELLED`) where the text is another now."""
+        typed = typed_before(spot.line, spot.index)
+        if typed is None:
+            return lsp.CompletionList(is_incomplete=False, items=[])
+        files, sessions = await self._offers(spot.uri, typed.query, call)
+        document = self._desk.documents.open_document(spot.uri)
+        if document is None or document.version != spot.version:
+            raise RpcError(ErrorKind.CANCELLED, "The document has changed since.")
+        count = self._desk.documents.units.count
+        client = self._desk.client
+        menu = Menu(
+            uri=spot.uri,
+            replaced=lsp.Range(
+                lsp.Position(spot.number, count(spot.line[: typed.at])),
+                lsp.Position(spot.number, count(spot.line[: spot.index])),
+            ),
+            typed=spot.line[typed.at : spot.index],
+            label_details=client.label_details,
+            folders=lsp.CompletionItemKind.Folder.value in client.kinds,
+            retrigger=self._desk.settings.retrigger_command,
+        )
+        now = time.time()
+        return completions(
+            [
+                *(file_item(each, menu) for each in files),
+                *(session_item(each, menu, now) for each in sessions),
+            ],
+            is_incomplete=True,
+        )
 
+    async def _offers(
+        self, uri: str, query: str, call: Call
+    ) -> tuple[Sequence[Found], Sequence[types.Candidate]]:
+        """Files, where they are wanted, and sessions."""
+        find_sessions = partial(self._desk.candidates, uri, query, call)
+        if not self._desk.settings.files:
+            return (), await find_sessions()
+        return await side_by_side(partial(self._desk.files, uri, query), find_sessions)
 
-def session_item(
-    candidate: types.Candidate, menu: Menu, now: float, *, label_details: bool
-) -> lsp.CompletionItem:
-    """A session; picking it inserts its mention."""
-    label = excerpt(candidate.display_title or candidate.session_id or "(no title)", _LABEL_UNITS)
-    elsewhere = None if candidate.same_workspace else candidate.display.cwd
-    age = age_in_words(now - candidate.created_at / 1000)
-    return lsp.CompletionItem(
-        label=label,
-        label_details=lsp.CompletionItemLabelDetails(
-            detail=None if elsewhere is None else f" {elsewhere}", description=age
-        ),
-        detail=None if label_details else " · ".join(filter(None, (elsewhere, age))),
-        kind=lsp.CompletionItemKind.Reference,
-        filter_text=f"{menu.typed} {label}",
-        insert_text_format=lsp.InsertTextFormat.PlainText,
-        text_edit=lsp.TextEdit(menu.replaced, candidate.mention),
-        data={"sessionId": candidate.session_id, "uri": menu.uri},
-    )
+    async def resolve(self, item: lsp.CompletionItem) -> lsp.CompletionItem:
+        """The item with a preview of its session beside it."""
+        if isinstance(item.data, dict) and isinstance(item.data.get("sessionId"), str):
+            uri = item.data.get("uri")
+            glanced = await self._desk.glance(str(uri), item.data["sessionId"])
+            item.documentation = preview.content(
+                glanced, time.time(), as_markdown=self._desk.client.markdown
+            )
+        return item

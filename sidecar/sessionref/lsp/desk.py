@@ -10,26 +10,30 @@ from typing import Final
 
 from lsprotocol import types as lsp
 
-from sessionref.dispatcher import Call, Dispatcher
+from sessionref.dispatcher import Call, Dispatcher, NoAnswer
 from sessionref.handlers import Handlers
 from sessionref.reference.glance import Glance
 from sessionref.sessions.workers import Workers
-from sessionref_protocol import types
+from sessionref_protocol import ecmascript, types
 from sessionref_protocol.errors import RpcError
 from sessionref_protocol.mention import Hit
 
 from . import shapes
 from .documents import Documents, path_of
-from .files import Found, find_files
+from .files import Found
+from .listing import Listing
 from .mentions import references
-from .settings import Settings, read_settings
+from .settings import SECTION, Settings, read_settings
+
+_ANSWER_SECONDS: Final = 60.0
+"""How long an editor may think about what it is asked; it may ask its user."""
 
 
 class Desk:
     """Of the editor at the other end of a dispatcher. Before `meet` it holds nothing."""
 
     def __init__(self, handlers: Handlers, dispatcher: Dispatcher, workers: Workers) -> None:
-        self._workers = workers
+        self._listing = Listing(workers)
         self.handlers: Final = handlers
         self.dispatcher: Final = dispatcher
         self.client = shapes.Client()
@@ -43,6 +47,10 @@ class Desk:
         self.documents = Documents(client.root_uri, client.folders, client.encoding)
         self.configure({})
 
+    def close(self) -> None:
+        """The editor is gone."""
+        self._listing.close()
+
     def configure(self, changed: object) -> None:
         """Take over settings; those that are not named stay as the editor started us with."""
         given = self.client.options
@@ -51,6 +59,21 @@ class Desk:
         self.settings, problems = read_settings(given)
         for problem in problems:
             self.tell_once(f"sessionref ignores the setting `{problem.name}`: {problem.words}.")
+
+    async def ask_for_settings(self) -> None:
+        """Take over the settings that the editor has for us."""
+        params = lsp.ConfigurationParams([lsp.ConfigurationItem(section=SECTION)])
+        answer = await self.ask("workspace/configuration", params)
+        if isinstance(answer, list):
+            self.configure(next(iter(answer), None))
+
+    async def ask(self, method: str, params: object) -> object:
+        """What the editor answers; None where it does not."""
+        try:
+            answer = await self.dispatcher.ask(method, shapes.plain(params), _ANSWER_SECONDS)
+        except NoAnswer:
+            return None
+        return ecmascript.decode_any(answer)
 
     def tell_once(self, message: str) -> None:
         """Warn the user of something that will not change by itself."""
@@ -94,9 +117,7 @@ class Desk:
     async def files(self, uri: str, query: str) -> Sequence[Found]:
         """The files of the document's workspace that a query may mean, best first."""
         folder = self.folder(uri)
-        if folder is None:
-            return ()
-        return await self._workers.run(lambda stop: find_files(folder, query, stop))
+        return () if folder is None else await self._listing.find(folder, query)
 
     async def glance(self, uri: str, session_id: str) -> Glance | RpcError:
         """What is to be seen of a session, or why nothing is."""

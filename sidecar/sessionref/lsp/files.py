@@ -1,12 +1,13 @@
 """The files of a workspace folder, for a menu that has both files and sessions.
 
-Blocking and read-only; `.gitignore` is respected through pathspec. Bounded: a folder of very many
+Read-only; `.gitignore` is respected through pathspec. Bounded: a folder of very many
 files is looked at in the order of breadth until the bound is reached. Knows no sessions. Source:
 issue "`@` completion in every editor", 6.
 """
 
+import heapq
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -16,7 +17,7 @@ from pathspec import GitIgnoreSpec
 from sessionref.sessions.stop import Stop
 from sessionref_protocol.display import printable
 
-from .completion import Menu
+from .menu import Menu
 
 MAX_FILES: Final = 20
 """How many files a menu shows."""
@@ -29,6 +30,8 @@ class Found(msgspec.Struct, frozen=True):
 
     path: str
     """With slashes; a folder's ends with one."""
+    key: str
+    """What is compared with a query."""
 
     @property
     def is_folder(self) -> bool:
@@ -36,28 +39,26 @@ class Found(msgspec.Struct, frozen=True):
         return self.path.endswith("/")
 
 
-def find_files(root: str, query: str, stop: Stop) -> list[Found]:
-    """What the query may mean, best first: names that begin with it, then paths that hold it.
-
-    A query that ends with a slash lists that folder. Letter case makes no difference.
+def find_files(files: Sequence[Found], query: str) -> list[Found]:
+    """What the query may mean, best first: paths and names that begin with it, then those that
+    hold it. Letter case makes no difference, and what is named already is not offered again.
     """
     wanted = query.removeprefix('"').lower()
-    found = [
-        each
-        for each in _walk(root, stop)
-        if wanted in each.path.lower() and each.path.lower() != wanted
-    ]
-    return sorted(found, key=lambda each: _rank(each, wanted))[:MAX_FILES]
+    found = [each for each in files if wanted in each.key and each.key != wanted]
+    return heapq.nsmallest(MAX_FILES, found, key=lambda each: _rank(each.key, wanted))
 
 
-def _rank(found: Found, wanted: str) -> tuple[bool, bool, int, str]:
-    path = found.path.lower()
+def _rank(path: str, wanted: str) -> tuple[bool, bool, int, str]:
     name = path.rstrip("/").rpartition("/")[2]
     return not path.startswith(wanted), not name.startswith(wanted), path.count("/"), path
 
 
+def list_files(root: str, stop: Stop) -> list[Found]:
+    """Everything below a folder that is not ignored, what is near first. Blocks."""
+    return list(_walk(root, stop))
+
+
 def _walk(root: str, stop: Stop) -> Iterator[Found]:
-    """Everything below the root that is not ignored, what is near first."""
     pending: list[tuple[str, tuple[tuple[str, GitIgnoreSpec], ...]]] = [("", ())]
     visited = 0
     for folder, outer in pending:
@@ -69,7 +70,7 @@ def _walk(root: str, stop: Stop) -> Iterator[Found]:
             path = folder + entry.name + ("/" if is_folder else "")
             if entry.name == ".git" or _is_ignored(path, ignored):
                 continue
-            yield Found(path)
+            yield Found(path, path.lower())
             if is_folder:
                 pending.append((path, ignored))
         if visited > _MAX_VISITED:
@@ -102,19 +103,20 @@ def _is_ignored(path: str, specs: tuple[tuple[str, GitIgnoreSpec], ...]) -> bool
     return False
 
 
-def file_item(found: Found, menu: Menu, retrigger: str | None) -> lsp.CompletionItem:
+def file_item(found: Found, menu: Menu) -> lsp.CompletionItem:
     """A file; picking a folder keeps the menu open, where the editor told how."""
     quoted = any(character.isspace() for character in found.path)
     closing = "" if found.is_folder else '"'
     text = f'@"{found.path}{closing}' if quoted else f"@{found.path}"
     label = printable(found.path)
-    again = found.is_folder and retrigger is not None
+    is_shown_as_folder = found.is_folder and menu.folders
+    again = menu.retrigger if found.is_folder else None
     return lsp.CompletionItem(
         label=label,
-        kind=lsp.CompletionItemKind.Folder if found.is_folder else lsp.CompletionItemKind.File,
+        kind=lsp.CompletionItemKind.Folder if is_shown_as_folder else lsp.CompletionItemKind.File,
         filter_text=f"{menu.typed} {label}",
         insert_text_format=lsp.InsertTextFormat.PlainText,
         text_edit=lsp.TextEdit(menu.replaced, text),
-        command=lsp.Command("Complete", retrigger) if again and retrigger else None,
+        command=None if again is None else lsp.Command("Complete", again),
         data={"path": found.path, "uri": menu.uri},
     )

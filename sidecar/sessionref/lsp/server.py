@@ -6,9 +6,9 @@ moment a request comes in: what is answered later is about the text as it was th
 Source: issue "`@` completion in every editor"; the language server protocol 3.17.
 """
 
-import logging
+import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, TypeVar
 
 import anyio
@@ -20,25 +20,21 @@ from sessionref import __version__
 from sessionref.config import Limits
 from sessionref.dispatcher import Awaited, Call, Dispatcher, Route
 from sessionref.handlers import Handlers
-from sessionref.sessions.model import ReadError
 from sessionref.sessions.workers import Workers
 from sessionref_protocol import types
 from sessionref_protocol.errors import ErrorKind, RpcError
 
 from . import actions, markdown, preview, shapes
 from .commands import Commands
-from .completion import Menu, Spot, completions, session_item
+from .completion import Completion
 from .desk import Desk
 from .documents import Document
-from .files import Found, file_item
-from .mentions import mention_at, mentions_in, mentions_of
+from .mentions import Judged, mention_at, mentions_in, mentions_of
+from .menu import Spot
 from .settings import SECTION
-from .trigger import typed_before
 from .watch import Watch
 
 P = TypeVar("P")
-
-_log: Final = logging.getLogger(__name__)
 
 _PREFIX: Final = "sessionReference/"
 _OURS: Final = (
@@ -52,8 +48,6 @@ _OURS: Final = (
     "describeTranscript",
     "status",
 )
-_PATIENCE_SECONDS: Final = 1.0
-"""How long a menu of both files and sessions waits for the slower of them."""
 _PICKS: Final = 3
 """How many other sessions a mention that is at fault is offered."""
 
@@ -62,17 +56,28 @@ class LanguageServer:
     """One editor."""
 
     def __init__(
-        self, handlers: Handlers, dispatcher: Dispatcher, workers: Workers, limits: Limits
+        self,
+        handlers: Handlers,
+        dispatcher: Dispatcher,
+        workers: Workers,
+        limits: Limits,
+        watch_process: Callable[[int], None],
     ) -> None:
+        """`watch_process`: ends us with a process of this id."""
         self._handlers = handlers
         self._limits = limits
+        self._watch_process = watch_process
         self._desk = Desk(handlers, dispatcher, workers)
+        self._completion = Completion(self._desk)
         self._watch = Watch(self._desk)
         self._commands = Commands(self._desk)
+        self._news: asyncio.Task[None] | None = None
+        """Asks for settings that have changed."""
 
     def close(self) -> None:
         """The conversation is over."""
         self._commands.close()
+        self._desk.close()
 
     def routes(self) -> Mapping[str, Route]:
         """How each method is answered: an editor's, and a host's in the same frames."""
@@ -93,9 +98,9 @@ class LanguageServer:
                 lsp.DidChangeWorkspaceFoldersParams, self._moved
             ),
             "textDocument/completion": Route(
-                self._spot, awaited=_answered(self._complete), lane=_lane
+                self._completion.spot, awaited=_answered(self._completion.complete), lane=_lane
             ),
-            "completionItem/resolve": _awaited(lsp.CompletionItem, self._resolve),
+            "completionItem/resolve": _awaited(lsp.CompletionItem, self._completion.resolve),
             "textDocument/hover": _awaited(lsp.HoverParams, self._hover),
             "textDocument/inlayHint": _awaited(lsp.InlayHintParams, self._hints),
             "textDocument/codeAction": _awaited(lsp.CodeActionParams, self._actions),
@@ -106,6 +111,8 @@ class LanguageServer:
 
     def _initialize(self, client: shapes.Client, _: Call) -> Raw | None:
         self._desk.meet(client)
+        if client.process_id is not None:
+            self._watch_process(client.process_id)
         capabilities = lsp.ServerCapabilities(
             position_encoding=client.encoding,
             text_document_sync=lsp.TextDocumentSyncOptions(
@@ -147,6 +154,13 @@ class LanguageServer:
         given = params.settings
         if isinstance(given, dict):
             self._desk.configure(given.get(SECTION, given))
+            self._watch.look_at_all()
+        elif self._desk.client.configuration:
+            self._news = asyncio.create_task(self._reconfigure())
+
+    async def _reconfigure(self) -> None:
+        """Something was set, and the editor did not say what."""
+        await self._desk.ask_for_settings()
         self._watch.look_at_all()
 
     # Documents
@@ -175,88 +189,6 @@ class LanguageServer:
         for folder in params.event.added:
             self._desk.documents.add_folder(folder)
 
-    # Completion
-
-    def _spot(self, params: Raw | None) -> Spot:
-        """Where a completion is asked for, in the text as it is now."""
-        asked = shapes.read(lsp.CompletionParams, params)
-        uri = asked.text_document.uri
-        document = self._desk.documents.open_document(uri)
-        if document is None:
-            return Spot(uri=uri, version=None, line="", index=0, number=0)
-        number, index = document.place(asked.position)
-        line = document.line(number)
-        return Spot(uri=uri, version=document.version, line=line, index=index, number=number)
-
-    async def _complete(self, spot: Spot, call: Call) -> lsp.CompletionList:
-        typed = typed_before(spot.line, spot.index)
-        if typed is None:
-            return lsp.CompletionList(is_incomplete=False, items=[])
-        count = self._desk.documents.units.count
-        menu = Menu(
-            uri=spot.uri,
-            replaced=lsp.Range(
-                lsp.Position(spot.number, count(spot.line[: typed.at])),
-                lsp.Position(spot.number, count(spot.line[: spot.index])),
-            ),
-            typed=spot.line[typed.at : spot.index],
-        )
-        files, found = await self._offers(spot.uri, typed.query, call)
-        document = self._desk.documents.open_document(spot.uri)
-        if document is None or document.version != spot.version:
-            raise RpcError(ErrorKind.CANCELLED, "The document has changed since.")
-        now = time.time()
-        label_details = self._desk.client.label_details
-        return completions(
-            [
-                *(file_item(each, menu, self._desk.settings.retrigger_command) for each in files),
-                *(session_item(each, menu, now, label_details=label_details) for each in found),
-            ],
-            is_incomplete=True,
-        )
-
-    async def _offers(
-        self, uri: str, query: str, call: Call
-    ) -> tuple[Sequence[Found], Sequence[types.Candidate]]:
-        """Files, where they are wanted, and sessions.
-
-        Both are looked for at the same time. What fails or takes too long is left out, as long as
-        there is the other; sessions alone may take their time.
-        """
-        if not self._desk.settings.files:
-            return (), await self._desk.candidates(uri, query, call)
-        files: Sequence[Found] = ()
-        sessions: Sequence[types.Candidate] = ()
-
-        async def look_for_files() -> None:
-            nonlocal files
-            try:
-                files = await self._desk.files(uri, query)
-            except ReadError as error:
-                _log.warning("The files can't be listed: %s", error.reason)
-
-        async def look_for_sessions() -> None:
-            nonlocal sessions
-            try:
-                sessions = await self._desk.candidates(uri, query, call)
-            except RpcError as error:
-                _log.warning("The sessions can't be listed: %s", error.message)
-
-        with anyio.move_on_after(_PATIENCE_SECONDS):
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(look_for_files)
-                tasks.start_soon(look_for_sessions)
-        return files, sessions
-
-    async def _resolve(self, item: lsp.CompletionItem) -> lsp.CompletionItem:
-        if isinstance(item.data, dict) and isinstance(item.data.get("sessionId"), str):
-            uri = item.data.get("uri")
-            glanced = await self._desk.glance(str(uri), item.data["sessionId"])
-            item.documentation = preview.content(
-                glanced, time.time(), as_markdown=self._desk.client.markdown
-            )
-        return item
-
     # Reading what is there
 
     async def _hover(self, params: lsp.HoverParams) -> lsp.Hover | None:
@@ -283,7 +215,9 @@ class LanguageServer:
                 hints.append(lsp.InlayHint(position, f"now: {shown}", padding_left=True))
         return hints
 
-    async def _actions(self, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
+    async def _actions(
+        self, params: lsp.CodeActionParams
+    ) -> list[lsp.CodeAction] | list[lsp.Command]:
         document = self._desk.documents.open_document(params.text_document.uri)
         if document is None or not mentions_of(document):
             return []
@@ -296,26 +230,39 @@ class LanguageServer:
             if title is not None and hit.session_id is not None:
                 offered.append(made.refresh(hit, hit.session_id, title))
             if hit in judged:
-                others = await self._others(document, hit.label or "")
-                offered += [made.remove(judged[hit]), *made.pick_again(judged[hit], others)]
+                offered.append(made.remove(judged[hit]))
+                offered += await self._picks(document, made, judged[hit])
             elif hit.session_id is not None:
                 offered.append(made.preview(hit.session_id))
         if document.version != version:
             raise RpcError(ErrorKind.CANCELLED, "The document has changed since.")
         wanted = params.context.only
-        return [
+        found = [
             each
             for each in (*offered, made.expand())
             if not wanted or any(_is_kind(each.kind or "", kind) for kind in wanted)
         ]
+        if self._desk.client.action_literals:
+            return found
+        return [each.command for each in found if each.command is not None and each.edit is None]
 
-    async def _others(self, document: Document, label: str) -> list[types.Candidate]:
-        """Other sessions for a mention that is at fault: of a like label, or else the best."""
+    async def _picks(
+        self, document: Document, made: actions.Actions, judged: Judged
+    ) -> list[lsp.CodeAction]:
+        """Other sessions for a mention that is at fault, of a like label or else the best; and the
+        whole menu.
+        """
         call = Call(anyio.current_time(), lambda _: None)
+        label = judged.hit.label or ""
         alike = await self._desk.candidates(document.uri, label, call)
         mentioned = {hit.session_id for hit in mentions_of(document)}
         found = alike or await self._desk.candidates(document.uri, "", call)
-        return [each for each in found if each.session_id not in mentioned][:_PICKS]
+        others = [each for each in found if each.session_id not in mentioned][:_PICKS]
+        query = label if alike and label.isprintable() else ""
+        return [
+            *made.pick_again(judged, others),
+            made.pick_anew(judged, query, self._desk.settings.retrigger_command),
+        ]
 
 
 def _lane(spot: Spot) -> tuple[str, str]:
