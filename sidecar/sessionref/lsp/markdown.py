@@ -2,7 +2,8 @@
 
 Pure. Whatever a transcript, a title or a path says, it makes no link, no image, no HTML, no heading
 and no emphasis. It stands on one line, so that nothing depends on how a line begins. Source: issue
-"`@` completion in every editor", 2; CommonMark 0.31 and the autolinks of GitHub's dialect.
+"`@` completion in every editor", 2; CommonMark 0.31 and the autolinks of GitHub's dialect, which
+finds addresses in text whose escapes are resolved already: an `@` in a word stands in a code span.
 """
 
 import re
@@ -10,9 +11,8 @@ from typing import Final
 
 from sessionref_protocol.display import excerpt
 
-_MARKUP: Final = re.compile(
-    r"[\\`*_{}\[\]()#!|~$^@]|:(?=\S)|(?<=\w)\.(?=\w)|^[-+=]|(?<=^\d)[.)]|(?<=^\d\d)[.)]"
-)
+_MARKUP: Final = re.compile(r"[\\`*_{}\[\]()#!|~$^@]|[:.](?=\S)|^[-+=]|(?<=[\dwW])\.")
+_INSIDE: Final = re.compile(r"(?<=\S)(?:\\@)+(?=\S)")
 _ENTITIES: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
 _SPACE: Final = re.compile(r"\s+")
 
@@ -24,7 +24,12 @@ def text(foreign: str, limit: int) -> str:
 
 def escape(shown: str) -> str:
     """Markdown that shows this one line as it is."""
-    return _MARKUP.sub(r"\\\g<0>", shown).translate(_ENTITIES)
+    escaped = _MARKUP.sub(r"\\\g<0>", shown)
+    return _INSIDE.sub(_in_code, escaped).translate(_ENTITIES)
+
+
+def _in_code(found: re.Match[str]) -> str:
+    return "`" + found[0].replace("\\", "") + "`"
 
 
 def shortened(foreign: str, limit: int) -> str:
