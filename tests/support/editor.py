@@ -39,8 +39,17 @@ class Editor(Sidecar):
         process_id: int | None = None,
         start: bool = True,
         env: Mapping[str, str] | None = None,
+        drain: bool = True,
+        command: Sequence[str] | None = None,
     ) -> None:
-        super().__init__(*arguments, roots=[root], framing="content-length", env=env)
+        super().__init__(
+            *arguments,
+            roots=[root],
+            framing="content-length",
+            env=env,
+            drain=drain,
+            command=command,
+        )
         self._versions: dict[str, int] = {}
         self._start = start
         self._hello = {

@@ -185,10 +185,13 @@ class Sidecar:
 
     def frame(self, value: object) -> bytes:
         """The bytes of one JSON value."""
-        line = encode(value)
+        return self.frame_of(encode(value)[:-1])
+
+    def frame_of(self, payload: bytes) -> bytes:
+        """The frame of a payload, JSON or not."""
         if self._framing == "line":
-            return line
-        return b"Content-Length: %d\r\n\r\n%b" % (len(line) - 1, line[:-1])
+            return payload + b"\n"
+        return b"Content-Length: %d\r\n\r\n%b" % (len(payload), payload)
 
     def notify(self, method: str, params: object = ABSENT) -> None:
         rest = {} if params is ABSENT else {"params": params}
@@ -211,6 +214,12 @@ class Sidecar:
 
     def close_stdin(self) -> None:
         self._stdin.close()
+
+    def close_stdout(self) -> None:
+        """Leave, without ever having read."""
+        assert not self._reading
+        self._reading = True
+        self._stdout.close()
 
     def signal(self, number: signal.Signals) -> None:
         self.process.send_signal(number)
