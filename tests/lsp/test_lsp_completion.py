@@ -84,50 +84,38 @@ def test_a_document_that_was_never_opened_has_no_menu(editor: Editor) -> None:
     assert editor.complete(0, 1, uri="x:y")["items"] == []
 
 
-def test_a_later_completion_cancels_the_one_before(editor: Editor) -> None:
-    burst = []
-    text = ""
-    frames = b""
-    for character in "@fix login 页面 and so on":
-        text += character
-        editor._versions[URI] += 1
-        document = {"uri": URI, "version": editor._versions[URI]}
-        changes = [{"text": text}]
-        position = {"line": 0, "character": len(text)}
-        for method, params, request_id in [
-            ("didChange", {"textDocument": document, "contentChanges": changes}, None),
-            ("completion", {"textDocument": document, "position": position}, f"key {len(text)}"),
-        ]:
-            rest = {} if request_id is None else {"id": request_id}
-            message = {"jsonrpc": "2.0", "method": f"textDocument/{method}", "params": params}
-            frames += editor.frame({**message, **rest})
-        burst.append(f"key {len(text)}")
-    editor.send_raw(frames)
-    codes = [editor.answer(request_id).get("error", {}).get("code") for request_id in burst]
-    assert codes[-1] is None
-    assert set(codes[:-1]) <= {None, -32800}
-    assert editor.call("sessionReference/status")["requestsInFlight"] == 0
+def test_of_a_burst_of_keys_only_the_last_has_a_menu(editor: Editor) -> None:
+    """Nothing that was asked for before it is still worked on, or comes in later."""
+    keys = "@fix login 页面"
+    with editor.in_one_breath():
+        editor.write("")
+        asked = []
+        for typed in range(len(keys)):
+            place = {"line": 0, "character": typed}
+            editor.change({"range": {"start": place, "end": place}, "text": keys[typed]})
+            asked.append(editor.ask_completion(0, typed + 1))
+    *before, last = [editor.answer(request_id) for request_id in asked]
+    assert labels(last["result"]["items"]) == ["Fix login 页面"]
+    assert {answer["error"]["code"] for answer in before} == {-32800}
+    after = editor.call("sessionReference/status")
+    assert (after["requestsInFlight"], after["queuedOutputBytes"]) == (0, 0)
+    assert editor.unclaimed() == []
 
 
 def test_an_answer_about_a_text_that_has_moved_on_is_dropped(editor: Editor) -> None:
     editor.write("@lo")
-    asked = {"jsonrpc": "2.0", "id": "stale", "method": "textDocument/completion"}
-    document = {"uri": URI, "version": 10_000}
-    change = {"textDocument": document, "contentChanges": [{"text": "gone"}]}
-    editor.send_raw(
-        editor.frame({**asked, "params": editor.at(0, 3)})
-        + editor.frame({"jsonrpc": "2.0", "method": "textDocument/didChange", "params": change})
-    )
-    editor._versions[URI] = 10_000
-    assert editor.answer("stale")["error"]["code"] == -32800
+    with editor.in_one_breath():
+        stale = editor.ask_completion(0, 3)
+        editor.write("gone")
+    assert editor.answer(stale)["error"]["code"] == -32800
 
 
 def test_a_cancelled_completion_is_answered(editor: Editor) -> None:
     editor.write("@lo")
-    asked = {"jsonrpc": "2.0", "id": "c", "method": "textDocument/completion"}
-    cancel = {"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": "c"}}
-    editor.send_raw(editor.frame({**asked, "params": editor.at(0, 3)}) + editor.frame(cancel))
-    assert editor.answer("c")["error"]["code"] == -32800
+    with editor.in_one_breath():
+        cancelled = editor.ask_completion(0, 3)
+        editor.notify("$/cancelRequest", {"id": cancelled})
+    assert editor.answer(cancelled)["error"]["code"] == -32800
 
 
 def test_resolving_shows_a_preview(editor: Editor) -> None:

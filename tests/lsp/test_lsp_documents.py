@@ -10,7 +10,7 @@ from lsprotocol import types as lsp
 from sessionref.lsp.documents import Document, Units, split_lines
 
 ENCODINGS = ["utf-8", "utf-16", "utf-32"]
-TEXTS = st.text("ab@é中😀\r\n\u2028\x0b\x85", max_size=14)
+TEXTS = st.text("ab@é中😀\r\n\u2028\x0b\x85", max_size=14) | st.text("a\r\n", max_size=5)
 
 
 def width(character: str, encoding: str) -> int:

@@ -42,4 +42,7 @@ def test_what_was_typed(line: str, query: str | None) -> None:
 
 def test_the_label_of_a_mention_is_no_query() -> None:
     assert typed_before("@[Fix login](dsh-session:ImEi)", 6) is None
+    assert typed_before("@[Fix (@login](dsh-session:ImEi)", 8) is None
+    assert typed_before("x" * 99_999 + " @[Fix (@login](dsh-session:ImEi)", 100_008) is None
+    assert typed_before("@[Fix](dsh-session:ImEi) (@login", 28) == Typed(26, "l")
     assert typed_before("@Fix and @[x](dsh-session:ImEi)", 4) == Typed(0, "Fix")

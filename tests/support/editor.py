@@ -104,9 +104,13 @@ class Editor(Sidecar):
             "position": {"line": line, "character": character},
         }
 
+    def ask_completion(self, line: int, character: int, uri: str = URI) -> int | str:
+        """Ask for a completion without waiting for it; the id of the request."""
+        return self.request("textDocument/completion", self.at(line, character, uri))
+
     def complete(self, line: int, character: int, uri: str = URI) -> dict[str, Any]:
         """The list of a completion."""
-        answer: dict[str, Any] = self.call("textDocument/completion", self.at(line, character, uri))
+        answer: dict[str, Any] = self.settle(self.ask_completion(line, character, uri))
         return answer
 
     def complete_text(self, text: str, uri: str = URI) -> dict[str, Any]:

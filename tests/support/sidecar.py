@@ -15,7 +15,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, NamedTuple
@@ -100,6 +100,7 @@ class Sidecar:
         self._ended = False
         self._errors = bytearray()
         self._next_id = 0
+        self._held: bytearray | None = None
         self._threads = [threading.Thread(target=self._listen_to_stderr, daemon=True)]
         self._threads[0].start()
         self._reading = False
@@ -169,6 +170,9 @@ class Sidecar:
 
     def send_raw(self, raw: bytes, timeout: float = TIMEOUT) -> None:
         """Write bytes as they are."""
+        if self._held is not None:
+            self._held += raw
+            return
         descriptor = self._stdin.fileno()
         deadline = time.monotonic() + timeout
         left = memoryview(raw)
@@ -178,6 +182,14 @@ class Sidecar:
             if not writable:
                 raise TimeoutError(f"the sidecar did not read {len(left)} bytes in {timeout} s")
             left = left[os.write(descriptor, left) :]
+
+    @contextlib.contextmanager
+    def in_one_breath(self) -> Iterator[None]:
+        """What is said inside of this is written at once, at its end."""
+        self._held = bytearray()
+        yield
+        raw, self._held = bytes(self._held), None
+        self.send_raw(raw)
 
     def send(self, value: object) -> None:
         """Write one JSON value as a frame."""

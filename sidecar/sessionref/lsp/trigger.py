@@ -16,7 +16,7 @@ MAX_QUERY: Final = 200
 """Characters since the `@`; nobody types so much to find a session."""
 
 _LONGEST_MENTION: Final = 64 * 1024
-"""Characters; a longer one may be taken for a query that nothing matches."""
+"""Characters; in a longer one an `@` may be taken for the beginning of a query."""
 
 _QUOTES: Final = frozenset("\"'`＂＇<＜")
 """Opening ones that Unicode does not call so: they have no direction, or are signs."""
@@ -42,7 +42,7 @@ def typed_before(line: str, cursor: int) -> Typed | None:
     at = cursor
     while (at := line.rfind("@", low, at)) >= 0:
         if _may_begin(line[at - 1] if at else None):
-            return None if _is_mention(line, at) else Typed(at, line[at + 1 : cursor])
+            return None if _is_in_mention(line, at) else Typed(at, line[at + 1 : cursor])
     return None
 
 
@@ -56,7 +56,8 @@ def _may_begin(before: str | None) -> bool:
     )
 
 
-def _is_mention(line: str, at: int) -> bool:
-    """Whether a mention begins at this `@`, malformed or not."""
-    hit = next(mention.scan(line[at : at + _LONGEST_MENTION]), None)
-    return hit is not None and hit.start == 0
+def _is_in_mention(line: str, at: int) -> bool:
+    """Whether this `@` is in a mention, malformed or not, or begins one."""
+    low = max(0, at - _LONGEST_MENTION)
+    around = line[low : at + _LONGEST_MENTION]
+    return any(hit.start <= at - low < hit.end for hit in mention.scan(around))
