@@ -9,7 +9,8 @@ import pytest
 from sessionref.lsp import listing
 from sessionref.lsp.listing import Listing
 from sessionref.sessions.model import ReadError
-from sessionref.sessions.workers import Stop, Workers
+from sessionref.sessions.stop import Stop
+from sessionref.sessions.workers import Workers
 
 pytestmark = pytest.mark.asyncio
 
