@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+TYPESCRIPT := examples/hosts/typescript
 # Nothing is left outside this folder: what pip and the tests would keep elsewhere is kept here.
 export PIP_CACHE_DIR := $(CURDIR)/$(VENV)/.pip-cache
 
@@ -34,6 +35,9 @@ test-clients: install ## run the tests of other hosts and of editors; needs node
 		exit 1; }; done
 	@npm ci --prefix tests/clients --silent --no-fund --no-audit
 	@SESSIONREF="$(CURDIR)/$(BIN)/sessionref" node --test tests/clients/*.test.mjs
+	@npm ci --prefix $(TYPESCRIPT) --silent --no-fund --no-audit
+	@npm run --prefix $(TYPESCRIPT) --silent check
+	@SESSIONREF="$(CURDIR)/$(BIN)/sessionref" npm test --prefix $(TYPESCRIPT) --silent
 
 bench: install ## measure, beside floors; QUICK=1 for a minute's worth, ONLY=NAME for one group
 	@$(BIN)/python -m benchmarks $(if $(ONLY),--only $(ONLY)) \
@@ -54,4 +58,5 @@ schemas: install ## generate schemas/ from the types
 	@$(BIN)/python -m sessionref_protocol schemas
 
 clean: ## remove everything that was made
+	rm -rf tests/clients/node_modules $(TYPESCRIPT)/node_modules $(TYPESCRIPT)/build
 	rm -rf $(VENV) benchmarks/.cache .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
