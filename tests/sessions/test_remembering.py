@@ -1,9 +1,11 @@
 """A store that remembers: what is not read again, who waits for what, what is told meanwhile."""
 
 import asyncio
+import itertools
 import logging
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -620,6 +622,38 @@ async def test_the_next_process_reads_nothing_that_has_not_changed(
     append(root / "--w--" / "a" / bad.name, logs.title("Renamed"))
     assert await titles(second) == {"a": "Renamed", "b": "A talk", "c": "A talk", "bad": None}
     assert len(reads) < 10
+
+
+@pytest.mark.parametrize("seconds", [-3600, 3600])
+async def test_a_clock_that_is_set_hides_no_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: int
+) -> None:
+    log = logs.write_log(tmp_path, "a", TALK)
+    asked = store(tmp_path)
+    assert await titles(asked) == {"a": "A talk"}
+    monkeypatch.setattr(stamps, "time_ns", lambda: time.time_ns() + seconds * 10**9)
+    append(log, logs.title("Renamed"))
+    with anyio.fail_after(BOUND):
+        assert await titles(asked) == {"a": "Renamed"}
+    assert asked.state.pending == 0
+
+
+async def test_a_machine_that_started_anew_hides_no_change(
+    tmp_path: Path, index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All its clocks show less than they did when the index was written."""
+    root = tmp_path / "root"
+    log = logs.write_log(root, "a", TALK)
+    before = store(root, index)
+    assert await titles(before) == {"a": "A talk"}
+    await before.close()
+    monkeypatch.setattr(stamps, "time_ns", itertools.count(10**9).__next__)
+    monkeypatch.setattr(stamps, "monotonic_ns", itertools.count(1).__next__)
+    append(log, logs.title("Renamed"))
+    asked = store(root, index)
+    with anyio.fail_after(BOUND):
+        assert await titles(asked) == {"a": "Renamed"}
+    assert asked.state.pending == 0
 
 
 @pytest.mark.usefixtures("settled")

@@ -5,6 +5,8 @@ may be kept where no conversation may be, unless openings of prompts were asked 
 Source: issue "instant at ten thousand sessions", 1.
 """
 
+from typing import Self
+
 import msgspec
 
 from sessionref.sessions.folders import Log
@@ -31,6 +33,10 @@ class Digest(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     def holds(self, identity: Identity) -> bool:
         """Whether what has this identity now would come to the same."""
         return not self.passing and self.stamp.holds(identity)
+
+    def for_later(self) -> Self:
+        """This digest for another process."""
+        return msgspec.structs.replace(self, stamp=self.stamp.for_later())
 
 
 class Rest(msgspec.Struct, frozen=True, omit_defaults=True):

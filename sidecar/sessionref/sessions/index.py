@@ -29,7 +29,7 @@ _log: Final = logging.getLogger(__name__)
 FILE: Final = "index.sqlite3"
 _COMPANIONS: Final = ("", "-wal", "-shm", "-journal")
 
-_VERSION: Final = 1
+_VERSION: Final = 2
 """Of the tables and of what is in the rows; an older file is emptied, a newer one is left alone."""
 
 _BUSY_SECONDS: Final = 0.1

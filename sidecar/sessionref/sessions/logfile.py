@@ -7,13 +7,12 @@ format. Source: the contract, section 3; the log format, section 6 (reading whil
 
 import os
 import stat
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
 from sessionref.sessions.model import ReadError
-from sessionref.sessions.stamps import Stamp, identity, print_of
+from sessionref.sessions.stamps import Stamp, identity, moment, print_of
 from sessionref.sessions.stop import Stop
 
 _FLAGS: Final = (
@@ -39,7 +38,7 @@ class LogFile:
         self._path = path
         self._descriptor = descriptor
         self.stop = stop
-        looked_at = time.time_ns()
+        looked_at = moment()
         self._opened = os.fstat(descriptor)
         if not stat.S_ISREG(self._opened.st_mode):
             raise ReadError("io", "a log is not a regular file", path=path)

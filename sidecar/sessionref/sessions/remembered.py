@@ -48,11 +48,11 @@ def record(folder: SeenFolder, log: SeenLog, look: Look | None) -> Record:
     first = log.first
     assert isinstance(first, FirstLine)
     problem = first.problem
-    digest = None if look is None or look.digest.passing else look.digest
+    digest = None if look is None or look.digest.passing else look.digest.for_later()
     row = _Row(
-        folder.stamp,
+        folder.stamp.for_later(),
         folder.contents,
-        log.stamp,
+        log.stamp.for_later(),
         first.header,
         None if problem is None else (problem.cause, problem.reason),
         digest,

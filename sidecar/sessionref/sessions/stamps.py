@@ -10,7 +10,8 @@ import os
 import zlib
 from collections.abc import Callable
 from operator import attrgetter
-from typing import Final
+from time import monotonic_ns, time_ns
+from typing import Final, Self
 
 import msgspec
 
@@ -36,20 +37,34 @@ identity: Final[Callable[[os.stat_result], Identity]] = attrgetter(
 """The identity in what the system answered."""
 
 
+Moment = tuple[int, int]
+"""Now by two clocks, in nanoseconds: one that nobody sets, by which a process knows what came
+first, and the wall clock, which may be set back, to be compared with the times of files."""
+
+
+def moment() -> Moment:
+    """To be asked right before the system is asked about a file."""
+    return monotonic_ns(), time_ns()
+
+
 class Stamp(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """An identity, and when the system was asked for it."""
 
     identity: Identity
     looked_at: int
-    """Wall clock, in nanoseconds since the epoch, right before."""
+    """Right before, by the clock that nobody sets; 0 where an earlier process did it."""
     is_settled: bool
     """Whether any later change would show in the identity."""
 
     @staticmethod
-    def of(found: Identity, looked_at: int) -> "Stamp":
+    def of(found: Identity, looked_at: Moment) -> "Stamp":
         """The stamp of what had this identity when it was looked at."""
-        _, _, _, modified_at, changed_at = found
-        return Stamp(found, looked_at, max(modified_at, changed_at) < looked_at - _SETTLING_NS)
+        (_, _, _, modified_at, changed_at), (order, wall) = found, looked_at
+        return Stamp(found, order, max(modified_at, changed_at) < wall - _SETTLING_NS)
+
+    def for_later(self) -> Self:
+        """This stamp for another process."""
+        return msgspec.structs.replace(self, looked_at=0)
 
     @property
     def size(self) -> int:

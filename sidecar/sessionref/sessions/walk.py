@@ -18,7 +18,7 @@ from sessionref.sessions.logfile import read_error
 from sessionref.sessions.model import Listing, ReadError
 from sessionref.sessions.paths import Key
 from sessionref.sessions.root import Root
-from sessionref.sessions.stamps import Stamp, identity
+from sessionref.sessions.stamps import Stamp, identity, moment
 from sessionref.sessions.stop import Stop
 from sessionref.sessions.survey import Survey
 
@@ -135,7 +135,7 @@ class _Walk:
 
     def _folder(self, key: Key, path: str) -> SeenFolder:
         known = self._known_folders.get(key)
-        looked_at = time.time_ns()
+        looked_at = moment()
         try:
             found = identity(os.lstat(path))
         except FileNotFoundError:
@@ -153,7 +153,7 @@ class _Walk:
 
     def _log(self, log: Log) -> SeenLog:
         known = self._known_logs.get(log.path)
-        looked_at = time.time_ns()
+        looked_at = moment()
         try:
             found = identity(os.stat(log.path))
         except OSError as error:
