@@ -1,5 +1,6 @@
 """The index file alone: what comes back, what does not, and all that may be wrong with it."""
 
+import builtins
 import logging
 import os
 import sqlite3
@@ -7,6 +8,7 @@ import stat
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -243,6 +245,27 @@ def test_a_folder_that_can_not_be_written_is_told_once(
 ) -> None:
     (tmp_path / "file").write_bytes(b"")
     index = Index(str(tmp_path / "file" / "cache"))
+    assert (load(index), save(index), index.rest(ROOT, A)) == (None, False, None)
+    assert not index.is_used
+    assert len(warnings_of(caplog)) == 1
+
+
+@pytest.mark.parametrize("error", [ImportError("no sqlite3 here"), OSError(24, "too many files")])
+def test_without_sqlite_nothing_is_remembered(
+    folder: Path,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
+) -> None:
+    real = builtins.__import__
+
+    def refuse(name: str, *rest: Any) -> Any:
+        if name == "sqlite3":
+            raise error
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    index = Index(str(folder))
     assert (load(index), save(index), index.rest(ROOT, A)) == (None, False, None)
     assert not index.is_used
     assert len(warnings_of(caplog)) == 1

@@ -127,7 +127,7 @@ class Index:
     def _try(self, action: Callable[["sqlite3.Connection"], T]) -> T | None:
         try:
             import sqlite3
-        except ImportError as error:  # some builds of Python are without it
+        except (ImportError, OSError) as error:  # a build without it, or nothing can be opened
             self._give_up(error)
             return None
         for _ in range(2):
