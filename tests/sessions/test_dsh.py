@@ -1,5 +1,6 @@
 """One root on disk: what counts as a session, what is a problem, and what is nobody's business."""
 
+import errno
 import os
 import socket
 import threading
@@ -149,6 +150,26 @@ def test_a_refused_system_call_is_denied_or_io(
             patch.setattr(os, "open", refuse)
             assert problems(tmp_path) == [("a", expected)]
             assert cause(tmp_path, "a") == expected
+
+
+@pytest.mark.parametrize(
+    ("error", "complete"),
+    [(errno.EMFILE, False), (errno.ENFILE, False), (errno.EIO, True), (errno.EACCES, True)],
+)
+@pytest.mark.parametrize("call", ["open", "scandir"])
+def test_a_listing_without_the_means_to_look_is_not_complete(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: int, complete: bool, call: str
+) -> None:
+    """What is wrong with a disk is no reason to ask again and again."""
+    write_log(tmp_path, "a", TALK)
+
+    def refuse(*_: Any) -> Any:
+        raise OSError(error, "no")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, call, refuse)
+        listing = ask(tmp_path, DshStore.list)
+    assert (listing.entries, listing.is_complete) == ((), complete)
 
 
 def test_strangers_are_counted_and_otherwise_ignored(tmp_path: Path) -> None:

@@ -517,6 +517,23 @@ async def test_the_newest_sessions_are_looked_at_first_but_for_what_is_waited_fo
     assert order == ["e", "b", "a", "d", "c"]
 
 
+async def test_what_this_process_lacks_the_means_to_look_at_is_not_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until it has them: a title that the disk has is not told to be none."""
+    logs.write_log(tmp_path, "a", TALK)
+    asked = store(tmp_path)
+    for lacks in (True, False):
+
+        def refuse(*_: Any, lacks: bool = lacks, **more: Any) -> Any:
+            raise ReadError("io", "no", is_ours=lacks)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Root, "take", refuse)
+            assert await summaries(asked) == {"a": Summary(is_known=not lacks)}
+    assert await titles(asked) == {"a": "A talk"}
+
+
 async def test_our_own_mistake_with_one_log_hides_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

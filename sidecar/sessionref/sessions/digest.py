@@ -69,7 +69,8 @@ def look(
     try:
         return look_of(root.take(log, stop, start))
     except ReadError as error:
-        return Look(Digest(seen, Summary(), failed=True, passing=error.may_pass))
+        told = Summary(is_known=not error.is_ours)
+        return Look(Digest(seen, told, failed=True, passing=error.may_pass))
 
 
 def look_of(taken: Taken) -> Look:

@@ -5,6 +5,7 @@ when the file was opened: bytes appended later are left for the next time. This 
 format. Source: the contract, section 3; the log format, section 6 (reading while written).
 """
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -24,11 +25,16 @@ _FLAGS: Final = (
 )
 
 
+_OURS: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+"""What the system says where it is this process, or the machine, that has run out of something."""
+
+
 def read_error(error: OSError, path: str) -> ReadError:
     """What a failed system call means for a reader."""
     if isinstance(error, PermissionError):
         return ReadError("denied", "reading is not permitted", path=path)
-    return ReadError("io", error.strerror or "reading failed", path=path)
+    is_ours = error.errno in _OURS
+    return ReadError("io", error.strerror or "reading failed", path=path, is_ours=is_ours)
 
 
 class LogFile:

@@ -169,6 +169,7 @@ class ReadError(Exception):
     `cause` is the wire's `data.cause`; `reason` is a short plain sentence for people. The rest
     is for the log and `doctor`, never for the peer: `path`, in a conflict all logs as `rivals`,
     and of a log that lies where no session of its id does the id that it has, as `claimed_id`.
+    `is_ours`: nothing is known of the session, since this process has run out of something.
     """
 
     def __init__(
@@ -179,6 +180,7 @@ class ReadError(Exception):
         path: str | None = None,
         rivals: tuple[str, ...] = (),
         claimed_id: str | None = None,
+        is_ours: bool = False,
     ) -> None:
         super().__init__(reason)
         self.cause: Cause = cause
@@ -186,6 +188,7 @@ class ReadError(Exception):
         self.path = path
         self.rivals = rivals
         self.claimed_id = claimed_id
+        self.is_ours = is_ours
 
     def alone(self) -> Self:
         """This error, to be kept: without what led to it, which would be kept as well."""
@@ -240,7 +243,7 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     strangers: int = 0
     """Files and folders in the root that are no logs, ignored and only counted."""
     is_complete: bool = True
-    """False where something could not be asked in time, which may have had more."""
+    """False where something could not be asked, or not in time, which may have had more."""
 
 
 class RootState(msgspec.Struct, frozen=True, kw_only=True):

@@ -75,5 +75,5 @@ class Survey:
             entries=tuple(newest_first),
             problems=tuple(self._problems),
             strangers=self._strangers,
-            is_complete=is_complete,
+            is_complete=is_complete and not any(each.error.is_ours for each in self._problems),
         )
