@@ -24,7 +24,7 @@ def root(tmp_path: Path) -> Path:
         ("early", "Fix login", here, EARLY),
         ("later", "Login page", here, LATER),
         ("nowhere", None, None, EARLY),
-        ("elsewhere", None, "/work/shop/", LATEST),
+        ("elsewhere", None, "/srv-k7/shop/", LATEST),
     ):
         rows = [logs.user("q"), *([] if title is None else [logs.title(title)])]
         logs.write_log(root, session_id, rows, cwd=cwd, created_at=created_at)
@@ -49,7 +49,7 @@ def printed(root: Path, *words: shell.Argument) -> str:
         ([f" {format_mention('early', 'An older title')}\n"], "early", "Fix login"),
         (["fix LOG"], "early", "Fix login"),
         (["login"], "later", "Login page"),
-        (["work"], "elsewhere", "shop"),
+        (["srv-k7"], "elsewhere", "shop"),
         (["--last"], "later", "Login page"),
         (["--last", "--agent", "later"], "early", "Fix login"),
         (["login", "--agent", "later"], "early", "Fix login"),

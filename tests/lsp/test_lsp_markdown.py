@@ -183,7 +183,7 @@ def glance(title: str, cwd: str | None, *items: Item) -> Glance:
 def test_a_preview_is_our_words_and_foreign_text(
     render: Render, title: str, cwd: str, asked: str, answered: str
 ) -> None:
-    items = Item("user", asked), Item("assistant", answered)
+    items = Item.of("user", asked), Item.of("assistant", answered)
     content = preview.content(glance(title, cwd, *items), 86_400.0, as_markdown=True)
     assert content.kind == lsp.MarkupKind.Markdown
 
