@@ -82,7 +82,7 @@ export class Sidecar {
   #closing: Promise<Exit | undefined> | undefined;
 
   private constructor(options: SidecarOptions) {
-    this.#options = { ...options };
+    this.#options = options;
     this.#policy = { ...DEFAULT_POLICY, ...options.restart };
     this.#ready = this.#open();
   }

@@ -260,7 +260,7 @@ test('closing ends the wait for a restart; an abort ends that of a call', BOUND,
   const sidecar = await startSidecar(t, {
     root: makeRoot(t),
     onChange: changes.onChange,
-    restart: { firstDelayMs: 3_600_000, maxDelayMs: 3_600_000 },
+    restart: { firstDelayMs: 120_000, maxDelayMs: 120_000 },
   });
   process.kill(sidecar.pid, 'SIGKILL');
   assertKind(await changes.next(), 'lost');
