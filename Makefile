@@ -28,16 +28,18 @@ test: install ## run the tests (Python only)
 	@mkdir -p $(VENV)/tmp
 	@TMPDIR=$(CURDIR)/$(VENV)/tmp $(BIN)/python -m pytest
 
-test-clients: install ## run the tests of other hosts and of editors; needs node, nvim, emacs, go
-	@for each in node npm nvim emacs go; do command -v $$each >/dev/null || { \
+test-clients: install ## run the tests of other hosts and of editors; needs node, nvim, emacs, go, chromium
+	@for each in node npm nvim emacs go chromium; do command -v $$each >/dev/null || { \
 		echo "make test-clients: there is no $$each; Debian has it all: nodejs npm neovim" \
-			"emacs-nox elpa-eglot elpa-markdown-mode golang-go" >&2; \
+			"emacs-nox elpa-eglot elpa-markdown-mode golang-go chromium" >&2; \
 		exit 1; }; done
 	@npm ci --prefix tests/clients --silent --no-fund --no-audit
 	@SESSIONREF="$(CURDIR)/$(BIN)/sessionref" node --test tests/clients/*.test.mjs
 	@npm ci --prefix $(TYPESCRIPT) --silent --no-fund --no-audit
 	@npm run --prefix $(TYPESCRIPT) --silent check
 	@SESSIONREF="$(CURDIR)/$(BIN)/sessionref" npm test --prefix $(TYPESCRIPT) --silent
+	@cd examples/dsh-plugin && npm ci --silent --no-fund --no-audit && \
+		SESSIONREF="$(CURDIR)/$(BIN)/sessionref" CHROMIUM="$$(command -v chromium)" npm test --silent
 
 bench: install ## measure, beside floors; QUICK=1 for a minute's worth, ONLY=NAME for one group
 	@$(BIN)/python -m benchmarks $(if $(ONLY),--only $(ONLY)) \
