@@ -219,13 +219,15 @@ def test_copying_a_reference(editor: Editor) -> None:
 
 
 def test_a_preview_is_shown_in_the_editor(editor: Editor) -> None:
-    argument = {"sessionId": "login", "uri": URI}
-    request = {"command": "sessionref.preview", "arguments": [argument]}
+    """As the mention has it: also the label is the snapshot's."""
+    command = actions(editor, OLD)["Preview snapshot"]["command"]
+    request = {"command": command["command"], "arguments": command["arguments"]}
     request_id = editor.request("workspace/executeCommand", request)
     asked = editor.asked("window/showDocument")
     editor.respond(asked["id"], {"success": True})
     assert editor.settle(request_id) is None
     path = Path(asked["params"]["uri"].removeprefix("file://"))
+    assert '"label":"Old name"' in path.read_text()
     assert "fix the login" in path.read_text()
 
 

@@ -73,10 +73,11 @@ class Actions:
         command = lsp.Command(title, EXPAND, arguments=[{"uri": self._document.uri}])
         return lsp.CodeAction(title, kind=lsp.CodeActionKind.RefactorRewrite, command=command)
 
-    def preview(self, session_id: str) -> lsp.CodeAction:
+    def preview(self, hit: Hit, session_id: str) -> lsp.CodeAction:
         """Show what a snapshot would hold."""
         title = "Preview snapshot"
-        arguments = [{"sessionId": session_id, "uri": self._document.uri}]
+        label = {} if hit.label is None else {"label": hit.label}
+        arguments = [{"sessionId": session_id, "uri": self._document.uri, **label}]
         command = lsp.Command(title, PREVIEW, arguments=arguments)
         return lsp.CodeAction(title, kind=lsp.CodeActionKind.Empty, command=command)
 

@@ -47,7 +47,8 @@ class Commands:
                 return await self._copy(session_id, _uri(params.arguments))
             case actions.PREVIEW:
                 session_id = _text(params.arguments, "sessionId")
-                return await self._preview(session_id, _uri(params.arguments))
+                hit = Hit(0, 0, _more(params.arguments, "label"), session_id)
+                return await self._preview(hit, _uri(params.arguments))
             case name:
                 raise RpcError(
                     ErrorKind.INVALID_PARAMS, f"There is no command {name[:80]!a}.", field="command"
@@ -85,8 +86,7 @@ class Commands:
         label = await desk.handlers.label(desk.agent(uri), session_id, desk.settings.config)
         return format_mention(session_id, label.of_reference)
 
-    async def _preview(self, session_id: str, uri: str) -> str | None:
-        hit = Hit(0, 0, None, session_id)
+    async def _preview(self, hit: Hit, uri: str) -> str | None:
         context = await self._desk.context(uri, [hit], _call())
         if context is None or not self._desk.client.show_document:
             return context
@@ -119,8 +119,13 @@ def _text(arguments: Sequence[object] | None, name: str) -> str:
     return value
 
 
+def _more(arguments: Sequence[object] | None, name: str) -> str | None:
+    """What else the first argument says, where it is an object that has it."""
+    first = arguments[0] if arguments else None
+    value = first.get(name) if isinstance(first, dict) else None
+    return value if isinstance(value, str) else None
+
+
 def _uri(arguments: Sequence[object] | None) -> str:
     """The document that a command is about; an empty text where it is about none."""
-    first = arguments[0] if arguments else None
-    uri = first.get("uri") if isinstance(first, dict) else None
-    return uri if isinstance(uri, str) else ""
+    return _more(arguments, "uri") or ""

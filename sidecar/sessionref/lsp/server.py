@@ -233,7 +233,7 @@ class LanguageServer:
                 offered.append(made.remove(judged[hit]))
                 offered += await self._picks(document, made, judged[hit])
             elif hit.session_id is not None:
-                offered.append(made.preview(hit.session_id))
+                offered.append(made.preview(hit, hit.session_id))
         if document.version != version:
             raise RpcError(ErrorKind.CANCELLED, "The document has changed since.")
         wanted = params.context.only
