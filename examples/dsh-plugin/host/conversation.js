@@ -92,6 +92,7 @@ export class Conversation {
    */
   ask(method, params, signal) {
     if (this.#end !== undefined) return Promise.reject(this.#end)
+    if (signal?.aborted) return Promise.reject(cancelled(signal))
     const id = (this.#asked += 1)
     return new Promise((resolve, reject) => {
       const takeBack = () => {
@@ -105,7 +106,6 @@ export class Conversation {
       })
       this.#send({ id, method, params })
       signal?.addEventListener('abort', takeBack, { once: true })
-      if (signal?.aborted) takeBack()
     })
   }
 
@@ -169,13 +169,13 @@ export class Conversation {
   }
 
   async #answer(/** @type {{id: unknown, method: string, params: any}} */ { id, method, params }) {
-    const handler = this.#handlers[method]
+    const handler = Object.hasOwn(this.#handlers, method) ? this.#handlers[method] : undefined
+    if (handler === undefined) {
+      this.#send({ id, error: { code: METHOD_NOT_FOUND, message: 'no such method' } })
+      return
+    }
     try {
-      if (handler === undefined) {
-        this.#send({ id, error: { code: METHOD_NOT_FOUND, message: 'no such method' } })
-      } else {
-        this.#send({ id, result: await handler(params) })
-      }
+      this.#send({ id, result: await handler(params) })
     } catch {
       this.#send({ id, error: { code: INTERNAL_ERROR, message: 'the host failed' } })
     }

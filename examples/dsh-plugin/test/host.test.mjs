@@ -1,6 +1,8 @@
 // The host half in a host made of DSH's own packages, with the real sidecar.
 
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -337,6 +339,20 @@ test('unloaded, it leaves nothing behind', BOUND, async (t) => {
   assert.deepEqual(tapped.pids.map(isAlive), [false, false])
   const messages = [written(MENTION)]
   assert.equal((await dsh.step(messages)).messages, messages)
+})
+
+test('a host that has nothing left to do can go, and the sidecar goes with it', BOUND, async (t) => {
+  const tapped = new Tapped(t, root(t))
+  const script = `
+    import { Sidecar } from ${JSON.stringify(new URL('../host/sidecar.js', import.meta.url))}
+    const sidecar = new Sidecar(${JSON.stringify({
+      command: tapped.command, config: {}, handlers: {}, deadlineMs: 60_000,
+    })})
+    await sidecar.ask('status', {}, new AbortController().signal)`
+  const host = spawn(process.execPath, ['--input-type=module', '--eval', script], { stdio: 'inherit' })
+  t.after(() => host.kill('SIGKILL'))
+  assert.deepEqual(await once(host, 'exit'), [0, null])
+  await until(() => !tapped.pids.some(isAlive))
 })
 
 test('unloaded while the sidecar hangs, it is killed', BOUND, async (t) => {
