@@ -5,6 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 TYPESCRIPT := examples/hosts/typescript
+PLUGIN := examples/dsh-plugin
+# The program that clients try, and where it keeps what it may forget.
+TRIED := SESSIONREF="$(CURDIR)/$(BIN)/sessionref" SESSIONREF_CACHE_DIR="$(CURDIR)/$(VENV)/tmp/cache"
 # Nothing is left outside this folder: what pip and the tests would keep elsewhere is kept here.
 export PIP_CACHE_DIR := $(CURDIR)/$(VENV)/.pip-cache
 
@@ -34,12 +37,12 @@ test-clients: install ## run the tests of other hosts and of editors; needs node
 			"emacs-nox elpa-eglot elpa-markdown-mode golang-go chromium" >&2; \
 		exit 1; }; done
 	@npm ci --prefix tests/clients --silent --no-fund --no-audit
-	@SESSIONREF="$(CURDIR)/$(BIN)/sessionref" node --test tests/clients/*.test.mjs
+	@$(TRIED) node --test tests/clients/*.test.mjs
 	@npm ci --prefix $(TYPESCRIPT) --silent --no-fund --no-audit
 	@npm run --prefix $(TYPESCRIPT) --silent check
-	@SESSIONREF="$(CURDIR)/$(BIN)/sessionref" npm test --prefix $(TYPESCRIPT) --silent
-	@cd examples/dsh-plugin && npm ci --silent --no-fund --no-audit && \
-		SESSIONREF="$(CURDIR)/$(BIN)/sessionref" CHROMIUM="$$(command -v chromium)" npm test --silent
+	@$(TRIED) npm test --prefix $(TYPESCRIPT) --silent
+	@npm ci --prefix $(PLUGIN) --silent --no-fund --no-audit
+	@$(TRIED) CHROMIUM="$$(command -v chromium)" npm test --prefix $(PLUGIN) --silent
 
 bench: install ## measure, beside floors; QUICK=1 for a minute's worth, ONLY=NAME for one group
 	@$(BIN)/python -m benchmarks $(if $(ONLY),--only $(ONLY)) \

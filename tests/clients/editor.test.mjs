@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 
+import { marked } from 'marked';
 import rpc from 'vscode-jsonrpc/node.js';
 import lsp from 'vscode-languageserver-protocol';
 
@@ -20,6 +21,7 @@ const CAPABILITIES = {
     completion: {
       completionItem: { documentationFormat: ['markdown'], labelDetailsSupport: true },
     },
+    codeAction: { codeActionLiteralSupport: { codeActionKind: { valueSet: ['quickfix'] } } },
     hover: { contentFormat: ['markdown'] },
     publishDiagnostics: {},
   },
@@ -189,4 +191,7 @@ test('the preview of a hostile transcript shows its markup as text', BOUND, asyn
   const { documentation } = await connection.sendRequest(lsp.CompletionResolveRequest.type, item);
   assert.equal(documentation.kind, 'markdown');
   for (const markup of ['<', '](', '![', 'http:']) assert.ok(!documentation.value.includes(markup));
+  const html = marked.parse(documentation.value); // as VS Code renders it
+  assert.doesNotMatch(html, /<(?!\/?(p|strong|code)>)/);
+  assert.ok(html.includes('&lt;img src=x&gt; ![p](http://evil.example) [l](javascript:x)'));
 });

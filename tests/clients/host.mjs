@@ -23,7 +23,7 @@ export const NEVER = new Promise(() => {});
 /** Our environment without what could change the sidecar's answers. */
 export function cleanEnvironment() {
   return Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !/^(SESSIONREF|DSH|PYTHON)/.test(name)),
+    Object.entries(process.env).filter(([name]) => !/^(SESSIONREF_(?!CACHE_DIR)|DSH|PYTHON)/.test(name)),
   );
 }
 

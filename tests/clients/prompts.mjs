@@ -13,12 +13,14 @@ export const PROGRAM =
   process.env.SESSIONREF ?? fileURLToPath(new URL('../../.venv/bin/sessionref', import.meta.url));
 export const EXAMPLES = fileURLToPath(new URL('../../examples/editors/', import.meta.url));
 
-export const HOSTILE = '<img src=x> ![p](http://evil.example) [l](javascript:x)';
+export const HOSTILE =
+  '<img src=x> ![p](http://evil.example) [l](javascript:x) www.evil.example a@evil.example';
 
 /** A workspace with an empty prompt, and a root of three sessions; both go with the test. */
 export function makePlace(t) {
   const folder = mkdtempSync(join(tmpdir(), 'sessionref-editor-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
+  process.env.SESSIONREF_CACHE_DIR = join(folder, 'cache');
   const [root, workspace] = [join(folder, 'root'), join(folder, 'workspace')];
   mkdirSync(workspace);
   store(root, session('login', [user('fix it'), title('Fix login 页面')], { createdAt: 3e12 }));

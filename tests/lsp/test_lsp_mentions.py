@@ -198,7 +198,9 @@ def test_a_failed_expansion_says_why(editor: Editor) -> None:
     for text, code in ((GONE, -32014), (MALFORMED, -32011)):
         editor.write(text)
         request = {"command": "sessionref.expand", "arguments": [{"uri": URI}]}
-        assert editor.fails("workspace/executeCommand", request).code == code
+        failure = editor.fails("workspace/executeCommand", request)
+        assert failure.code == code
+    assert failure.message == f"Malformed mention: {MALFORMED}."
     editor.write("nothing")
     assert editor.call("workspace/executeCommand", request) is None
     assert editor.asked("window/showMessage")["params"]["type"] == 3

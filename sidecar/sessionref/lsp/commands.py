@@ -21,7 +21,7 @@ from sessionref_protocol.mention import Hit, format_mention
 
 from . import actions
 from .desk import Desk
-from .mentions import mentions_of
+from .mentions import malformed, mentions_of
 
 
 class Commands:
@@ -61,7 +61,7 @@ class Commands:
         hits = mentions_of(document)
         for hit in hits:
             if hit.session_id is None:
-                raise RpcError(ErrorKind.INVALID_REFERENCE, "A mention is malformed.")
+                raise RpcError(ErrorKind.INVALID_REFERENCE, f"{malformed(document, hit)}.")
         version = document.version
         context = await self._desk.context(uri, hits, _call())
         if context is None:

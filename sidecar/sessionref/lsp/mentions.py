@@ -79,9 +79,13 @@ _Fault = tuple[lsp.DiagnosticSeverity, str | None, str]
 
 
 def _malformed(document: Document, hit: Hit) -> _Fault:
-    shown = quote_for_error(document.source[hit.start : hit.end])
     code = ErrorKind.INVALID_REFERENCE.value.name
-    return lsp.DiagnosticSeverity.Error, code, f"Malformed mention: {shown}"
+    return lsp.DiagnosticSeverity.Error, code, malformed(document, hit)
+
+
+def malformed(document: Document, hit: Hit) -> str:
+    """What is wrong with a mention that refers to nothing."""
+    return f"Malformed mention: {quote_for_error(document.source[hit.start : hit.end])}"
 
 
 def _fault(sources: Mapping[str, types.SourcePreview], hit: Hit) -> _Fault | None:
