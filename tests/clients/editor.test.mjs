@@ -124,7 +124,10 @@ test('one whole conversation', BOUND, async (t) => {
   }
   const settled = await Promise.all(answers);
   assert.deepEqual(settled.at(-1), ['Fix login 页面']);
-  for (const answer of settled.slice(0, -1)) assert.equal(answer, -32800);
+  // a key that was answered before the next one came had its own menu, the others have none
+  for (const answer of settled.slice(0, -1)) {
+    if (answer !== -32800) assert.ok(answer.includes('Fix login 页面'));
+  }
 
   const [item] = (await buffer.complete()).items;
   const resolved = await connection.sendRequest(lsp.CompletionResolveRequest.type, item);
