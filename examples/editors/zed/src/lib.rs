@@ -1,5 +1,4 @@
-//! Starts `sessionref --stdio` from the PATH. Install it with "zed: install dev extension".
-//! Errors show as diagnostics and in "zed: open log".
+//! Starts `sessionref --stdio` from the PATH; extension.toml says how to install and set it.
 
 use zed_extension_api::{self as zed, LanguageServerId, Result};
 
