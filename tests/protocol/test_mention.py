@@ -20,7 +20,7 @@ from sessionref_protocol.mention import (
     parse,
     quote_for_error,
 )
-from support import vectors
+from support import grammar, vectors
 
 
 def recorded(file: str, method: str) -> list[Any]:
@@ -129,44 +129,7 @@ def test_the_first_malformed_mention_is_named_with_its_place(
     assert mention in str(caught.value)
 
 
-# A naive grammar: quadratic, and obviously what the rule says
-
-_JS_SPACE = "\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
-_NAIVE = re.compile(
-    r"@\[(?P<label>(?:\\[^\n\r\u2028\u2029]|[^\\\]])*)\]"
-    rf"\((?P<explicit>dsh-session:[^{_JS_SPACE})]*)\)"
-    r"|(?P<bare>dsh-session:[A-Za-z0-9_-]+)"
-)
-
-
-def naive(text: str) -> object:
-    references: list[tuple[str, str, int, int]] = []
-
-    def shown(found: re.Match[str]) -> str:
-        session_id = decode_uri(found["explicit"] or found["bare"])
-        start, end = (utf16_length(text[: found.start()]), utf16_length(text[: found.end()]))
-        if session_id is None:
-            raise MalformedMention(found[0], start, end)
-        label = session_id
-        if found["label"] is not None:
-            label = join_pairs(re.sub(r"(?s)\\(.)", r"\1", found["label"]))
-        references.append((session_id, label, start, end))
-        return "@" + label
-
-    try:
-        return join_pairs(_NAIVE.sub(shown, text)), references
-    except MalformedMention as malformed:
-        return malformed.mention, malformed.start, malformed.end
-
-
-def ours(text: str) -> object:
-    try:
-        parsed = parse(text)
-    except MalformedMention as malformed:
-        return malformed.mention, malformed.start, malformed.end
-    references = [(r.session_id, r.label, r.start, r.end) for r in parsed.references]
-    return parsed.text, references
-
+# Held against a naive grammar
 
 _FRAGMENTS = ["@[", "@", "[", "]", "](", "(", ")", "\\", "\\\\", "\\]", "\n", "\r", "\u2028", " "]
 _FRAGMENTS += ["dsh-session:", "dsh-session:ImEi", "](dsh-session:ImEi)", "](dsh-session:", "ImEi"]
@@ -189,7 +152,7 @@ _FRAGMENTS += [
 @example("@[\\\n@[b](dsh-session:ImEi)")
 @example("@[@[a](dsh-session: @[a](dsh-session:ImEi)")
 def test_parsing_finds_what_the_naive_grammar_finds(text: str) -> None:
-    assert ours(text) == naive(text)
+    assert grammar.ours(text) == grammar.naive(text)
 
 
 # What people see of it

@@ -11,8 +11,25 @@ SURFACE = {
     3: {"system/message"},
     4: {"developer/message"},
 }
-LOG_ONLY = {"turn/start", "turn/end", "step/start", "step/end", "session/title", "todo/write"}
-LOG_ONLY |= {"assistant/chunk", "tool/call", "mode/set", "workspace/changes"}
+_SINCE_V0 = """
+agent-preset/selected agent/inbox/spliced approval/asked approval/decided approval/policy
+assistant/chunk command/done command/run compact/end compact/prune compact/start
+compact/summary compaction/end compaction/prune compaction/start compaction/summary
+feedback/record goal/change hook/invoked hook/result llm/retry llm/retry-started mode/set
+permission/preset plan/mode request/context request/header request/header-delta
+sandbox/mode schedule/change session/end-seed session/title session/title-llm-request
+step/end step/start subagent/descriptor team/member team/message/delivered
+team/message/queued team/task todo/write tool-workflow/agent-end tool-workflow/agent-start
+tool-workflow/run-end tool-workflow/run-start tool/call tool/code-dispatch
+tool/code-dispatch-start turn/end turn/start web/deepseek-search-llm-request
+"""
+LOG_ONLY = {
+    0: set(_SINCE_V0.split()),
+    2: {"assistant/attempt"},
+    3: {"deliverables/presented", "image/offload", "subagent/catalog", "tool/ptc-dispatch"}
+    | {"tool/ptc-dispatch-start"},
+    4: {"workspace/changes"},
+}
 PACKED = {"text-chunks": "texts", "reasoning-chunks": "texts", "tool-call-chunks": "args"}
 SAFE = 2**53 - 1
 
@@ -53,6 +70,10 @@ def read(whole: list[bytes], torn: list[bytes], generation: int) -> Outcome:
     return log.outcome()
 
 
+def _since(names: dict[int, set[str]], generation: int) -> set[str]:
+    return set().union(*(some for since, some in names.items() if since <= generation))
+
+
 def _loads(line: bytes) -> Any:
     def refuse(name: str) -> None:
         raise ValueError(name)
@@ -84,9 +105,8 @@ def _count(value: Any) -> int | None:
 class _Log:
     def __init__(self, generation: int) -> None:
         self.generation = generation
-        self.surface_types = set().union(
-            *(names for since, names in SURFACE.items() if since <= generation)
-        )
+        self.surface_types = _since(SURFACE, generation)
+        self.log_types = _since(LOG_ONLY, generation)
         self.seq = 0
         self.surface: list[tuple[int, str, str, str]] = []
         self.turn = self.step = False
@@ -113,7 +133,7 @@ class _Log:
             self.place(kind, row)
         elif "surfaceOp" in row:
             raise RefusedError("no place on the surface")
-        elif kind not in LOG_ONLY:
+        elif kind not in self.log_types:
             self.unknown += row.get("ignorable") is not True
         self.track(kind, row)
         self.seq += 1

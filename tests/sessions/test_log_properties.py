@@ -4,7 +4,6 @@ The plain reader is `naive`; the logs come from `make`. Outcomes are compared wh
 with voice and text, the last seq, the title, the number of unknown events, or the refusal.
 """
 
-from collections.abc import Iterator
 from random import Random
 
 import msgspec
@@ -13,55 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sessionref.sessions import fold
-from sessionref.sessions.frames import Block, plain_blocks, zstd_blocks
-from sessionref.sessions.log import Place, read_log
-from sessionref.sessions.model import ReadError, Reading
-from sessionref.sessions.paths import LogName
-from sessions import make, naive
-
-WINDOW = 2**27
-LIMIT = 2**26
+from sessions import make
+from sessions.reading import Outcome, read_plain, read_zstd, theirs
 
 randoms = st.randoms(use_true_random=False)
 generations = st.integers(0, 4)
 mischief = st.sampled_from([0.0, 0.02, 0.1])
-
-Outcome = naive.Outcome | str
-
-
-def place(generation: int, *, compressed: bool) -> Place:
-    return Place("--w--", "s", LogName(generation, compressed))
-
-
-def outcome(reading: Reading) -> naive.Outcome:
-    nodes = [(node.seq, node.voice.value, node.text) for node in reading.nodes]
-    unknown = reading.degraded.count if reading.degraded else 0
-    assert unknown is not None
-    return naive.Outcome(nodes, reading.captured_through_seq, reading.title, unknown)
-
-
-def ours(blocks: Iterator[Block], where: Place) -> Outcome:
-    try:
-        return outcome(read_log(blocks, where, LIMIT))
-    except ReadError as error:
-        return error.cause
-
-
-def theirs(whole: list[bytes], torn: list[bytes], generation: int) -> Outcome:
-    try:
-        return naive.read(whole, torn, generation)
-    except naive.RefusedError:
-        return "corrupt"
-
-
-def read_plain(data: bytes, generation: int, step: int = 97) -> Outcome:
-    blocks = plain_blocks(lambda at, size: data[at : at + size], len(data), step=step)
-    return ours(blocks, place(generation, compressed=False))
-
-
-def read_zstd(data: bytes, generation: int, step: int = 256) -> Outcome:
-    blocks = zstd_blocks(lambda at, size: data[at : at + size], len(data), WINDOW, step=step)
-    return ours(blocks, place(generation, compressed=True))
 
 
 @given(randoms, generations, mischief, st.integers(1, 5000))

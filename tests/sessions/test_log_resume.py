@@ -4,30 +4,22 @@ A part ends where a reader happened to look: at any byte. What a reader remember
 either itself, or its state, of which nothing that was said may be left but titles and names.
 """
 
-from collections.abc import Iterator
 from random import Random
 
-import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sessionref.sessions.frames import Block, plain_blocks, zstd_blocks
 from sessionref.sessions.log import LogReader, Pause, Place, read_on
-from sessionref.sessions.model import Node, ReadError, Reading, Voice
-from sessionref.sessions.paths import LogName
+from sessionref.sessions.model import Reading
 from sessionref.sessions.state import FoldState
 from sessionref_protocol import ecmascript
 from sessions import make
+from sessions.reading import LIMIT, beginning, blocks, looked_at, place, without_texts
 from support import logs
-
-WINDOW = 2**27
-LIMIT = 2**26
 
 randoms = st.randoms(use_true_random=False)
 generations = st.integers(0, 4)
 mischief = st.sampled_from([0.0, 0.02, 0.1])
-
-Outcome = Reading | str
 
 
 def written(rnd: Random, where: Place, mischief: float) -> bytes:
@@ -38,38 +30,11 @@ def written(rnd: Random, where: Place, mischief: float) -> bytes:
     return b"".join(map(make.frame, make.cut(rnd, content, rnd.randrange(8))))
 
 
-def blocks(data: bytes, start: int, where: Place, step: int) -> Iterator[Block]:
-    def read(at: int, size: int) -> bytes:
-        return data[start + at : start + at + size]
-
-    if where.name.compressed:
-        return zstd_blocks(read, len(data) - start, WINDOW, step=step)
-    return plain_blocks(read, len(data) - start, step=step)
-
-
-def looked_at(data: bytes, start: Pause, step: int) -> tuple[Outcome, Pause | None]:
-    try:
-        return read_on(blocks(data, start.position, start.reader.place, step), start)
-    except ReadError as error:
-        return error.cause, None
-
-
-def beginning(where: Place) -> Pause:
-    return Pause(LogReader(where, LIMIT, opening=""), 0)
-
-
-def without_texts(outcome: Outcome) -> Outcome:
-    if isinstance(outcome, str):
-        return outcome
-    nodes = tuple(Node.of(node.seq, Voice.OTHER, "") for node in outcome.nodes)
-    return msgspec.structs.replace(outcome, nodes=nodes)
-
-
 @given(randoms, generations, mischief, st.booleans())
 def test_a_log_that_grows_comes_to_the_same_as_when_it_is_read_at_once(
     rnd: Random, generation: int, mischief: float, compressed: bool
 ) -> None:
-    where = Place("--w--", "s", LogName(generation, compressed))
+    where = place(generation, compressed=compressed)
     data = written(rnd, where, mischief)
     pause: Pause | None = None
     sizes = sorted(rnd.randrange(len(data) + 1) for _ in range(5))
@@ -87,7 +52,7 @@ def test_a_log_that_grows_comes_to_the_same_as_when_it_is_read_at_once(
 def test_a_state_is_as_good_as_the_reader_but_for_what_was_said(
     rnd: Random, generation: int, mischief: float, compressed: bool
 ) -> None:
-    where = Place("--w--", "s", LogName(generation, compressed))
+    where = place(generation, compressed=compressed)
     data = written(rnd, where, mischief)
     outcome, pause = looked_at(data[: rnd.randrange(len(data) + 1)], beginning(where), 2**17)
     if pause is None:
@@ -104,12 +69,12 @@ def test_a_state_is_as_good_as_the_reader_but_for_what_was_said(
 def test_what_is_remembered_quotes_nobody() -> None:
     rows = [logs.user("a b\n\n c " + "x" * 100), logs.assistant("said"), logs.title("named")]
     data = logs.encode(logs.header("s", cwd="/w"), [logs.assistant("hi"), *rows])
-    where = Place("--w--", "s", LogName(0, True))
-    reading, pause = read_on(blocks(data, 0, where, 2**17), beginning(where))
+    where = place(0, compressed=True)
+    reading, pause = read_on(blocks(data, where, step=2**17), beginning(where))
     assert (reading.title, reading.opening) == ("named", "a b c " + "x" * 74)
     text = ecmascript.encode(pause.reader.state())
     assert b"named" in text
     assert b"said" not in text
     assert b"xx" not in text
-    unasked, _ = read_on(blocks(data, 0, where, 2**17), Pause(LogReader(where, LIMIT), 0))
+    unasked, _ = read_on(blocks(data, where, step=2**17), Pause(LogReader(where, LIMIT), 0))
     assert unasked.opening is None
