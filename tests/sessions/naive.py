@@ -54,7 +54,7 @@ def read(whole: list[bytes], torn: list[bytes], generation: int) -> Outcome:
 
     Raises `RefusedError`.
     """
-    log = _Log(generation)
+    log = Log(generation)
     for line in whole:
         try:
             log.take(line)
@@ -102,7 +102,9 @@ def _count(value: Any) -> int | None:
     return number if number is not None and number >= 0 else None
 
 
-class _Log:
+class Log:
+    """What the lines so far came to."""
+
     def __init__(self, generation: int) -> None:
         self.generation = generation
         self.surface_types = _since(SURFACE, generation)

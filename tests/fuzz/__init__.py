@@ -1,0 +1,1 @@
+"""Fuzzers of all that reads bytes of others, each with an oracle of its own; see `__main__`."""
