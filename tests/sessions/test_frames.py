@@ -92,6 +92,20 @@ def test_a_torn_frame_yields_its_whole_blocks() -> None:
         assert content(blocks(head + last[:size])) == (b"head\n", expected)
 
 
+@pytest.mark.parametrize("step", [5, 64, 1000, STEP])
+def test_a_torn_frame_yields_blocks_that_are_larger_than_what_is_taken_at_one_time(
+    step: int,
+) -> None:
+    repeat = (2**17 << 3 | 2).to_bytes(3, "little")  # one byte, so often, and not the last block
+    torn = raw_frame(b"")[:6] + repeat + b"y" + repeat + b"z" + repeat
+    expected = b"y" * 2**17 + b"z" * 2**17
+    assert content(blocks(frame(b"head\n") + torn, step=step)) == (b"head\n", expected)
+    last = frame(b"\n" * 3 * 2**17)
+    for missing in range(1, 5):
+        found = content(blocks(frame(b"head\n") + last[:-missing], step=step))
+        assert found == (b"head\n", b"\n" * 3 * 2**17)
+
+
 def test_a_frame_that_lacks_only_its_checksum_yields_all_of_it() -> None:
     head, last = frame(b"head\n"), frame(b"text\n")
     for missing in range(1, 5):

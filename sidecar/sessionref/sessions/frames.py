@@ -34,6 +34,9 @@ _ORDINARY: Final = Struct("<IHI").unpack_from
 _ORDINARY_DESCRIPTOR: Final = _CHECKSUM
 _ORDINARY_SIZE: Final = 13
 """Of such a frame of one block, without the content of the block."""
+_EMPTY_BLOCK: Final = bytes(3)
+"""Put behind a torn frame. Its last whole block may hold more than is asked for at one time, and
+the rest is given only as long as there is more to read."""
 _PADDING: Final = bytes(10)
 """Lets headers be unpacked at the very end of a chunk."""
 
@@ -87,7 +90,7 @@ def zstd_blocks(
             yield from _decompressed(decompressor, io.BytesIO(chunk[:complete]), offset, step)
         else:
             end, whole = _end_of_large_frame(read, offset, size)
-            source = _Range(read, offset, end)
+            source = _Range(read, offset, end, b"" if whole or end == offset else _EMPTY_BLOCK)
             yield from _decompressed(decompressor, source, end if whole else None, step)
             offset = end if whole else size
 
@@ -166,17 +169,20 @@ def _end_of_large_frame(read: Read, offset: int, size: int) -> tuple[int, bool]:
 
 
 class _Range:
-    """A part of a file as something that zstandard reads from."""
+    """A part of a file, and what is to follow it, as something that zstandard reads from."""
 
-    def __init__(self, read: Read, offset: int, end: int) -> None:
+    def __init__(self, read: Read, offset: int, end: int, tail: bytes) -> None:
         self._read = read
         self._offset = offset
         self._end = end
+        self._tail = tail
 
     def read(self, size: int) -> bytes:
         """The next bytes of the part."""
         data = self._read(self._offset, min(size, self._end - self._offset))
         self._offset += len(data)
+        if not data:
+            data, self._tail = self._tail, b""
         return data
 
 
