@@ -8,7 +8,7 @@ import pytest
 from sessionref.sessions.activity import last_activity
 from sessionref.sessions.fold import LogFold
 from sessionref.sessions.generations import generation
-from sessionref.sessions.model import Header, Reading
+from sessionref.sessions.model import Header, ReadError, Reading
 
 HEADER = Header(id="b", created_at=0, version=0)
 
@@ -21,6 +21,9 @@ def packed(seq: int, time: int, *gaps: int) -> bytes:
     texts = ["x"] * (len(gaps) + 1)
     data = {"turn": 1, "step": 1, "index": 0, "dt": list(gaps), "texts": texts}
     return json.dumps({"type": "text-chunks", "seq0": seq, "time0": time, "data": data}).encode()
+
+
+BEYOND_NUMBERS = b'{"type":"text-chunks","seq0":2,"time0":5,"data":{"dt":[1e308,1e308]}}'
 
 
 def fold(*batches: list[bytes]) -> Reading:
@@ -45,10 +48,21 @@ def test_an_empty_log_was_never_active() -> None:
         [[event(0, 10), event(1, 20)], [b"{", event(2, 30)]],
         [[event(0, 10), event(1, 20), event(9, 30)], [event(2, 40)], [event(3, 50)]],
         [[event(0, 10), event(1, 2e1)]],
+        [[event(0, 10), event(1, 20), event(1, 30)]],
+        [[event(0, 10), event(1, 20)], [event(1, 30), event(2, 40)]],
+        [[event(0, 10), event(1, 20), BEYOND_NUMBERS]],
     ],
 )
 def test_the_last_event_counts_and_nothing_that_was_dropped(batches: list[list[bytes]]) -> None:
     assert fold(*batches).last_activity_at == 20
+
+
+def test_what_follows_damage_does_not_count() -> None:
+    log = LogFold(generation(0), exact=True)
+    lines = [event(0, 10), event(1, 20), event(2, 30, surfaceOp="append"), event(1, 40)]
+    with pytest.raises(ReadError):
+        log.feed(lines)
+    assert log.reading(HEADER).last_activity_at == 20
 
 
 def test_a_packed_row_was_active_at_the_last_of_its_events() -> None:

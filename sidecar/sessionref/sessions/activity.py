@@ -5,6 +5,7 @@ milliseconds counts as absent. This module knows no files and no fold. Source: t
 section 3.
 """
 
+import math
 from collections.abc import Iterable
 
 import msgspec
@@ -29,7 +30,7 @@ class _Deltas(msgspec.Struct):
 def last_activity(lines: Iterable[bytes], last_seq: int) -> int | None:
     """The time of the event `last_seq`, in milliseconds since the epoch, if it tells one.
 
-    `lines` are the latest of the log, the last one first; what else is among them was dropped.
+    `lines` are the latest of the log, that of the event before any others that claim its seq.
     """
     for line in lines:
         try:
@@ -53,6 +54,7 @@ def _packed(members: Members) -> tuple[int | None, int | None]:
         gaps = ecmascript.decode(msgspec.Raw(members.get("data", b"null")), _Deltas).dt
     except msgspec.DecodeError:
         return None, None
-    if first is None or start is None:
+    passed = sum(gaps)
+    if first is None or start is None or not math.isfinite(passed):
         return None, None
-    return first + len(gaps), start + int(sum(gaps))
+    return first + len(gaps), start + int(passed)

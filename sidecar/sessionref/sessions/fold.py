@@ -83,6 +83,7 @@ class LogFold:
         `opening`: empty where the first words of the first prompt are wanted, or those words.
         `state`: where another fold of the log stood; nothing said before that is in the reading.
         """
+        self._exact = exact
         self._singly = exact or sparse
         self._sparse = sparse
         self._generation = generation
@@ -194,7 +195,10 @@ class LogFold:
     def _last_activity(self) -> int | None:
         if self._next_seq == self._before.next_seq:
             return self._before.last_activity_at
-        return last_activity(reversed(self._latest), self.last_seq)
+        # What was not taken comes last, and may claim to be the event that was taken last.
+        some_may_not_be_taken = self._dropping or self._exact
+        latest = self._latest if some_may_not_be_taken else reversed(self._latest)
+        return last_activity(latest, self.last_seq)
 
     def _degraded(self) -> Degraded | None:
         if not self._generation.understood:
