@@ -11,7 +11,9 @@ TRIED := SESSIONREF="$(CURDIR)/$(BIN)/sessionref" SESSIONREF_CACHE_DIR="$(CURDIR
 # Nothing is left outside this folder: what pip and the tests would keep elsewhere is kept here.
 export PIP_CACHE_DIR := $(CURDIR)/$(VENV)/.pip-cache
 
-.PHONY: help install demo test test-clients bench check format schemas clean
+SECONDS ?= 600
+
+.PHONY: help install demo test test-clients fuzz bench check format schemas clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +45,14 @@ test-clients: install ## run the tests of other hosts and of editors; needs node
 	@$(TRIED) npm test --prefix $(TYPESCRIPT) --silent
 	@npm ci --prefix $(PLUGIN) --silent --no-fund --no-audit
 	@$(TRIED) CHROMIUM="$$(command -v chromium)" npm test --prefix $(PLUGIN) --silent
+
+$(VENV)/.ready-to-fuzz: $(READY)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group fuzz
+	@touch $@
+
+fuzz: $(VENV)/.ready-to-fuzz ## fuzz all that reads bytes of others, SECONDS=600 in all; ONLY=NAME for one
+	@PYTHONPATH=tests $(BIN)/python -m fuzz --seconds $(SECONDS) --keep $(VENV)/fuzz \
+		$(if $(ONLY),--only $(ONLY))
 
 bench: install ## measure, beside floors; QUICK=1 for a minute's worth, ONLY=NAME for one group
 	@$(BIN)/python -m benchmarks $(if $(ONLY),--only $(ONLY)) \

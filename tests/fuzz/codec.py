@@ -64,6 +64,11 @@ def is_integer(value: Any) -> bool:
     return isinstance(value, Number) and not set(value) & set(".eE")
 
 
+def by_value(value: Any) -> Any:
+    """The one spelling of an integer; anything else as it is."""
+    return Number(int(value)) if is_integer(value) else value
+
+
 def is_id(value: Any) -> bool:
     return is_integer(value) or (isinstance(value, str) and not isinstance(value, Number))
 
@@ -81,7 +86,7 @@ def expected(payload: bytes) -> Told | Refused:
     if not isinstance(value, tuple):
         return Refused(INVALID)
     members = dict(value)
-    id_, method = members.get("id", ABSENT), members.get("method", ABSENT)
+    id_, method = by_value(members.get("id", ABSENT)), members.get("method", ABSENT)
     result, error = members.get("result", ABSENT), members.get("error", ABSENT)
     known = None if id_ is ABSENT else id_
     is_answer = method is ABSENT and (result is not ABSENT or error is not ABSENT)
@@ -103,6 +108,7 @@ def expected(payload: bytes) -> Told | Refused:
         return Refused(INVALID, None, known)
     details = dict(error)
     kept = {name: details[name] for name in ("code", "message", "data") if name in details}
+    kept["code"] = by_value(kept["code"])
     return Told("response", {"id": id_, "error": kept})
 
 
@@ -188,9 +194,26 @@ TARGET = Target(
     "codec",
     check,
     (
-        *(b'"jsonrpc":"2.0"', b'"id":1', b'"id":"a"', b'"id":null', b'"method":"x"', b'"params":{}'),
+        *(
+            b'"jsonrpc":"2.0"',
+            b'"id":1',
+            b'"id":"a"',
+            b'"id":null',
+            b'"method":"x"',
+            b'"params":{}',
+        ),
         *(b'"result":', b'"error":{"code":1,"message":"m"}', b'"data":', b"{}", b"[]", b"null"),
-        *(b"true", b"1.0", b"1e400", b"NaN", b"-0", b'\\ud83d', b'\\ude00', b"\\uffff", b"\xef\xbf\xbf"),
+        *(
+            b"true",
+            b"1.0",
+            b"1e400",
+            b"NaN",
+            b"-0",
+            b"\\ud83d",
+            b"\\ude00",
+            b"\\uffff",
+            b"\xef\xbf\xbf",
+        ),
         *(b"\xe2\x80\xa8", b"\xef\xbb\xbf", b'\\"', b"\\\\"),
     ),
 )

@@ -20,6 +20,8 @@ LOOKS_LIKE_ONE = re.compile(
     rb"content-length[ \t]{0,8}:[ \t]{0,8}[0-9]{1,20}[ \t]{0,8}\r?\n", re.IGNORECASE
 )
 HEADER_LIMIT = 4096
+SINGLY = 256
+"""How many bytes are given one by one."""
 
 
 class LostError(Exception):
@@ -86,7 +88,8 @@ def told(frames: list[Frame]) -> list[Frame | None]:
 def check(data: bytes) -> None:
     limit, places, stream = (data[0] if data else 0), data[1:4], data[4:]
     wanted = expected(stream, limit)
-    for pieces in ([stream], cut(stream, places), [bytes([byte]) for byte in stream]):
+    singly = [bytes([byte]) for byte in stream[:SINGLY]] + [stream[SINGLY:]]
+    for pieces in ([stream], cut(stream, places), singly):
         framing = ContentLengthFraming(limit)
         found: list[Frame] = []
         for piece in pieces:

@@ -9,6 +9,9 @@ from sessionref_protocol.framing import Frame, Framing, LineFraming, Oversized
 
 BOM = b"\xef\xbb\xbf"
 
+SINGLY = 256
+"""How many bytes are given one by one."""
+
 
 def expected(stream: bytes, limit: int) -> list[Frame]:
     """The frames of a whole stream."""
@@ -25,7 +28,8 @@ def expected(stream: bytes, limit: int) -> list[Frame]:
 def check(data: bytes) -> None:
     limit, places, stream = (data[0] if data else 0), data[1:4], data[4:]
     frames = expected(stream, limit)
-    for pieces in ([stream], cut(stream, places), [bytes([byte]) for byte in stream]):
+    singly = [bytes([byte]) for byte in stream[:SINGLY]] + [stream[SINGLY:]]
+    for pieces in ([stream], cut(stream, places), singly):
         framing = LineFraming(limit)
         found: list[Frame] = []
         for piece in pieces:

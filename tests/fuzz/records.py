@@ -34,6 +34,7 @@ from sessionref.sessions.rows import (
     decoder,
 )
 from sessionref.sessions.surface import InvalidSurfaceError
+from sessionref.sessions.title import subagent_name, title_text
 from sessions.reading import read_plain, theirs
 from support import logs
 
@@ -47,8 +48,10 @@ def plain(row: AnyRow) -> Plain:
     """All of a row that the fold looks at."""
     told: Plain = ()
     match row:
-        case Title(data=data) | Descriptor(data=data):
-            told = (bytes(data),)
+        case Title(data=data):
+            told = (title_text(bytes(data)),)
+        case Descriptor(data=data):
+            told = (subagent_name(bytes(data)),)
         case PackedRow():
             return "packed", row.seq, row.events
         case UserMessage(data=data):

@@ -29,22 +29,19 @@ def numbered(lines: list[bytes], generation: int) -> list[bytes]:
     return written
 
 
-TOKENS = tuple(
-    token.encode()
-    for token in (
-        *('"type":"user/message"', '"type":"assistant/message"', '"type":"tool/result"'),
-        *('"type":"system/message"', '"type":"steering/message"', '"type":"developer/message"'),
-        *('"type":"turn/start"', '"type":"turn/end"', '"type":"step/start"', '"type":"step/end"'),
-        *('"type":"session/title"', '"type":"subagent/descriptor"', '"type":"text-chunks"'),
-        *('"type":"tool-call-chunks"', '"type":"new/thing"', '"seq":#', '"seq0":#', '"time0":1'),
-        *('"surfaceOp":"append"', '"surfaceOp":{"op":"replace","start":0,"end":0}'),
-        *('"surfaceOp":{"op":"replace","startSeq":0,"endSeq":1}', '"sourceEventSeqs":[0]'),
-        *('"sourceEventSeqs":[[0,1]]', '"data":{', '"message":{', '"content":[', '"ignorable":true'),
-        *('{"type":"text","text":"a"}', '{"type":"tool-call","id":"c"}', '"source":{"kind":"user"}'),
-        *('"source":{"kind":"plugin","plugin":"compact"}', '"callId":"c"', '"dt":[1]', '"args":['),
-        *("1e400", "1.0", "-0", "null", "\\ud83d", "\\ude00", '\\u0074urn/end', "\n", "\r\n", "[["),
-    )
-) + (b"\xff", b"\xed\xa0\xbd", b"9" * 20)
+_TOKENS = r"""
+"type":"user/message" "type":"assistant/message" "type":"tool/result" "type":"system/message"
+"type":"steering/message" "type":"developer/message" "type":"turn/start" "type":"turn/end"
+"type":"step/start" "type":"step/end" "type":"session/title" "type":"subagent/descriptor"
+"type":"text-chunks" "type":"tool-call-chunks" "type":"new/thing" "seq":# "seq0":# "time0":1
+"surfaceOp":"append" "surfaceOp":{"op":"replace","start":0,"end":0} "sourceEventSeqs":[0]
+"surfaceOp":{"op":"replace","startSeq":0,"endSeq":1} "sourceEventSeqs":[[0,1]] "data":{ "message":{
+"content":[ "ignorable":true {"type":"text","text":"a"} {"type":"tool-call","id":"c"} "callId":"c"
+"source":{"kind":"user"} "source":{"kind":"plugin","plugin":"compact"} "dt":[1] "dt":[1e308,1e308]
+"args":["b"] 1e400 1.0 -0 null \ud83d \ude00 \u0074urn/end [[ 99999999999999999999
+"""
+TOKENS = (*_TOKENS.encode().split(), b"\n", b"\r\n", b"\xff", b"\xed\xa0\xbd")
+"""What lines of a log are likely to hold."""
 
 
 def mutate(data: bytes, seed: int) -> bytes:

@@ -47,6 +47,7 @@ class Outcome(NamedTuple):
     captured: int | None
     title: str | None
     unknown: int
+    active: int | None
 
 
 def read(whole: list[bytes], torn: list[bytes], generation: int) -> Outcome:
@@ -115,6 +116,7 @@ class Log:
         self.calls: list[str] = []
         self.title: str | None = None
         self.unknown = 0
+        self.active: int | None = None
 
     def take(self, line: bytes) -> None:
         try:
@@ -128,6 +130,8 @@ class Log:
         kind = row["type"]
         if self.generation < 2 and kind in PACKED:
             self.seq += self.packed(row)
+            begun = _count(row["time0"])
+            self.active = None if begun is None else begun + sum(map(int, row["data"]["dt"]))
             return
         if _count(row.get("seq")) != self.seq:
             raise BadError
@@ -138,6 +142,7 @@ class Log:
         elif kind not in self.log_types:
             self.unknown += row.get("ignorable") is not True
         self.track(kind, row)
+        self.active = _count(row.get("time"))
         self.seq += 1
 
     def packed(self, row: dict[str, Any]) -> int:
@@ -294,4 +299,5 @@ class Log:
                 last += 1
                 nodes.append((last, "other", ""))
             last += 1 + self.step
-        return Outcome(nodes, None if last < 0 else last, self.title, self.unknown)
+        captured = None if last < 0 else last
+        return Outcome(nodes, captured, self.title, self.unknown, self.active)

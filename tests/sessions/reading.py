@@ -1,7 +1,7 @@
 """Logs in memory, read by the program and by the plain second reader, as outcomes to compare.
 
 An outcome is all that a log comes to (nodes in order with voice and text, the last seq, the title,
-the number of unknown events), or the cause of its refusal.
+the number of unknown events, when it was last active), or the cause of its refusal.
 """
 
 from collections.abc import Iterator
@@ -41,7 +41,8 @@ def outcome(reading: Reading) -> naive.Outcome:
     nodes = [(node.seq, node.voice.value, node.text) for node in reading.nodes]
     unknown = reading.degraded.count if reading.degraded else 0
     assert unknown is not None
-    return naive.Outcome(nodes, reading.captured_through_seq, reading.title, unknown)
+    captured, active = reading.captured_through_seq, reading.last_activity_at
+    return naive.Outcome(nodes, captured, reading.title, unknown, active)
 
 
 def ours(data: bytes, where: Place, step: int) -> Outcome:

@@ -1,0 +1,66 @@
+"""The fuzzers' checks themselves: all seeds and findings pass, and each notices what is wrong.
+
+No fuzzing happens here; `make fuzz` does that.
+"""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fuzz.targets import TARGETS
+from sessionref.sessions import fold, frames, log, surface
+from sessionref.sessions.fold import LogFold
+from sessionref.sessions.state import BEGINNING
+from sessionref_protocol import codec, framing, mention
+
+FOLDER = Path(__file__).parent
+INPUTS = sorted(path for kind in ("seeds", "findings") for path in (FOLDER / kind).rglob("*/*"))
+
+
+def inputs(target: str) -> list[bytes]:
+    return [path.read_bytes() for path in INPUTS if path.parent.name == target]
+
+
+def check_all(target: str) -> None:
+    for data in inputs(target):
+        TARGETS[target].check(data)
+
+
+@pytest.mark.parametrize("path", INPUTS, ids=lambda path: str(path.relative_to(FOLDER)))
+def test_every_seed_and_every_finding_of_old_passes(path: Path) -> None:
+    TARGETS[path.parent.name].check(path.read_bytes())
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_any_few_bytes_pass(target: str) -> None:
+    for data in (b"", *(bytes([byte]) * size for byte in (0, 10, 255) for size in (1, 2, 6, 9))):
+        TARGETS[target].check(data)
+
+
+BREAKAGES: list[tuple[str, Any, str, Any]] = [
+    ("lines", framing, "_BOM", b""),
+    ("content-length", framing, "_HEADER_LIMIT", 20),
+    ("codec", codec, "_is_object", lambda params: True),
+    ("codec", codec, "_members", lambda params: params),
+    ("mentions", mention, "_BARE_TAIL", re.compile(r"[A-Za-z0-9_.-]*+")),
+    ("frames", frames, "_EMPTY_BLOCK", b""),
+    ("frames", frames, "_CHECKSUM", 0),
+    ("records", fold, "_text", lambda content: ""),
+    ("records", LogFold, "_refusal", lambda fold, error: error),
+    ("fold", log.LogReader, "_check_whole_frames", lambda reader: None),
+    ("fold", LogFold, "state", lambda fold: BEGINNING),
+    ("fold", surface.Surface, "copy", lambda surface: surface),
+]
+
+
+@pytest.mark.parametrize(
+    ("target", "where", "name", "wrong"), BREAKAGES, ids=lambda each: str(each)[:20]
+)
+def test_a_check_notices_what_is_wrong(
+    monkeypatch: pytest.MonkeyPatch, target: str, where: Any, name: str, wrong: Any
+) -> None:
+    monkeypatch.setattr(where, name, wrong)
+    with pytest.raises(Exception):  # noqa: B017, PT011 - whatever a check raises is a finding
+        check_all(target)
