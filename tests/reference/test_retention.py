@@ -2,6 +2,7 @@
 
 import json
 import time
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference import naive
+from sessionref.config import MIB
 from sessionref.reference.projection import Item
 from sessionref.reference.retention import Fitted, Source, fit
 from sessionref_protocol.errors import ErrorKind, RpcError
@@ -240,3 +242,17 @@ def test_twice_the_messages_cost_about_twice_as_much() -> None:
     cost = min(_seconds(once, 65_536) for _ in range(7))
     double = min(_seconds(twice, 65_536) for _ in range(7))
     assert double < 4 * cost + 0.01
+
+
+def test_a_large_text_is_measured_without_being_written() -> None:
+    """Each of its characters takes six in the JSON, of which next to nothing is kept."""
+    large = source(Item.of("user", "<" * 4 * MIB))
+    tracemalloc.start()
+    try:
+        fitted = fit(large, 10_000)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert fitted.stats.omitted_bytes == 4 * MIB
+    assert peak < 3 * 4 * MIB
+    assert fit(large, 100 * MIB).json.count("\\u003c") == 4 * MIB

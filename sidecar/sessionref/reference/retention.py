@@ -95,16 +95,34 @@ def fit(source: Source, max_bytes: int) -> Fitted:
     )
 
 
+_LEAST_COST: Final = len('{"role":"","text":""},')
+_MEASURED: Final = 64 * 1024
+"""Characters that are quoted at one time, if only to be measured."""
+
+
 class _Entry:
     """One retained message, as it currently is."""
 
-    __slots__ = ("cost", "item", "json", "omitted")
+    __slots__ = ("_json", "cost", "item", "omitted")
 
     def __init__(self, item: Item, omitted: int = 0) -> None:
         self.item = item
-        self.json = f'{{"role":"{item.role}","text":{_quote(item.text)}}}'
-        self.cost = utf8_length(self.json) + len(",")
         self.omitted = omitted
+        self._json: str | None = None
+        if item.size > _MEASURED:
+            self.cost = _LEAST_COST + len(item.role) + _quoted_size(item.text)
+        else:
+            self._json = _json(item)
+            self.cost = utf8_length(self._json) + len(",")
+
+    @property
+    def json(self) -> str:
+        """Of a large text only made where it fits: it may take six times as much as the text."""
+        return _json(self.item) if self._json is None else self._json
+
+
+def _json(item: Item) -> str:
+    return f'{{"role":"{item.role}","text":{_quote(item.text)}}}'
 
 
 def _retain(items: Sequence[Item], room: int) -> tuple[list[_Entry], int]:
@@ -210,6 +228,12 @@ def _start(source: Source) -> str:
         f'"cwd":{"null" if source.cwd is None else _quote(source.cwd)},'
         f'"capturedThroughSeq":{"null" if seq is None else seq},"conversation":['
     )
+
+
+def _quoted_size(text: str) -> int:
+    """How many bytes a text takes within the quotes of a JSON string."""
+    parts = (text[at : at + _MEASURED] for at in range(0, len(text), _MEASURED))
+    return sum(utf8_length(_quote(part)) - len('""') for part in parts)
 
 
 def _quote(text: str) -> str:
