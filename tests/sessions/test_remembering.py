@@ -316,6 +316,40 @@ async def test_a_read_that_nobody_waits_for_is_stopped(tmp_path: Path, held_read
     assert said(await asked.read("a")) == ["hello there", "hi"]
 
 
+@pytest.mark.usefixtures("settled")
+@pytest.mark.parametrize("damaged", [False, True])
+async def test_a_log_that_is_read_whole_is_not_looked_at_besides(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damaged: bool
+) -> None:
+    """Looking at it ends when somebody reads it; what that comes to is what is told of it."""
+    logs.write_log(tmp_path, "a", [*TALK, b"null"] if damaged else TALK)
+    begun = 0
+    given_up = threading.Event()
+    real = Root.take
+
+    def take(self: Root, log: Any, stop: Stop, *rest: Any, **more: Any) -> Taken:
+        nonlocal begun
+        begun += 1
+        while begun == 1:
+            try:
+                stop.check()
+            except Exception:
+                given_up.set()
+                raise
+        assert given_up.wait(BOUND)
+        return real(self, log, stop, *rest, **more)
+
+    monkeypatch.setattr(Root, "take", take)
+    asked = store(tmp_path)
+    await asked.list()
+    await until(lambda: begun == 1)
+    found: list[Reading | str] = []
+    await read_of(asked, found)
+    assert found == ["corrupt"] if damaged else isinstance(found[0], Reading)
+    assert await titles(asked) == {"a": None if damaged else "A talk"}
+    assert begun == 2 + damaged  # where nothing is learned of a reading, it is looked at again
+
+
 async def test_who_asks_after_a_change_does_not_share_what_was_read_before(
     tmp_path: Path, held_reads: Gate
 ) -> None:

@@ -7,7 +7,9 @@ waits for, then the newest sessions. How long anybody waits is not decided here.
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Final
 
@@ -70,6 +72,8 @@ class Digests:
         self._urgent: list[str] = []
         """The same, of what was waited for last."""
         self._under_way: set[str] = set()
+        self._read_elsewhere: Counter[str] = Counter()
+        """Logs that somebody reads whole just now, from which they will be learned."""
         self._waiters: set[_Waiter] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._lookers = Lookers(root)
@@ -109,6 +113,20 @@ class Digests:
         """Somebody else has looked at a log."""
         if path in self._told:
             self._take(path, found)
+
+    @contextmanager
+    def left_alone(self, path: str) -> Iterator[None]:
+        """While somebody reads this log whole: looking at it, too, would take twice as much."""
+        self._read_elsewhere[path] += 1
+        try:
+            yield
+        finally:
+            self._read_elsewhere[path] -= 1
+            if not self._read_elsewhere[path]:
+                del self._read_elsewhere[path]
+                if path in self._pending:
+                    self._queue.append(path)
+                    self._kick()
 
     def recalled(self, looks: Mapping[str, Look]) -> None:
         """An earlier process had looked at these logs."""
@@ -210,9 +228,9 @@ class Digests:
             finally:
                 self._under_way.difference_update(paths)
             for path, found in zip(paths, looks, strict=True):
-                if path in self._told:
+                if path in self._told and found is not None:
                     self._take(path, found)
-                if path in self._pending:  # it changed again after it was looked at
+                if path in self._pending:  # it was left alone, or changed after it was looked at
                     self._queue.append(path)
 
     def _next_batch(self) -> list[tuple[SeenLog, Look | None]]:
@@ -220,7 +238,8 @@ class Digests:
         size = 0
         for path in self._upcoming():
             seen = self._pending.get(path)
-            if seen is not None and path not in self._under_way:
+            busy = path in self._under_way or path in self._read_elsewhere
+            if seen is not None and not busy:
                 self._under_way.add(path)
                 batch.append((seen, self._looks.get(path)))
                 size += seen.stamp.size
@@ -232,7 +251,9 @@ class Digests:
         while self._urgent or self._queue:
             yield (self._urgent or self._queue).pop()
 
-    def _look_at(self, batch: Sequence[tuple[SeenLog, Look | None]], stop: Stop) -> list[Look]:
+    def _look_at(
+        self, batch: Sequence[tuple[SeenLog, Look | None]], stop: Stop
+    ) -> list[Look | None]:
         logs = [self._sought(seen, known) for seen, known in batch]
         looks = self._lookers.look(logs) or [None] * len(logs)
         return [
@@ -245,14 +266,38 @@ class Digests:
         rest = None if known is None else known.rest or self._recall(seen.log.place)
         return Sought(seen.log, seen.first.header, seen.stamp, rest)
 
-    def _look(self, sought: Sought, stop: Stop) -> Look:
+    def _look(self, sought: Sought, stop: Stop) -> Look | None:
+        """None where somebody began to read the log whole."""
+        path = sought.log.path
         try:
-            return look(self._root, *sought, stop)
+            return look(self._root, *sought, _PoliteStop(stop, self._read_elsewhere, path))
+        except _YieldedError:
+            return None
         except StoppedError:
             raise
         except Exception:  # our fault, and no reason to hide other sessions
-            _log.exception("A log could not be looked at: %s", sought.log.path)
+            _log.exception("A log could not be looked at: %s", path)
             return Look(Digest(sought.seen, Summary(), failed=True))
+
+
+class _YieldedError(Exception):
+    """Looking at a log was given up, since somebody else reads it."""
+
+
+class _PoliteStop(Stop):
+    """Ends a look as another stop does, or at a log that is read elsewhere."""
+
+    def __init__(self, stop: Stop, read_elsewhere: Container[str], path: str) -> None:
+        super().__init__()
+        self._stop = stop
+        self._read_elsewhere = read_elsewhere
+        self._path = path
+
+    def check(self) -> None:
+        """To be called at every step of the look."""
+        self._stop.check()
+        if self._path in self._read_elsewhere:
+            raise _YieldedError
 
 
 class _Waiter:

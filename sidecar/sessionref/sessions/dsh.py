@@ -78,7 +78,9 @@ class DshStore:
             self._digests = Digests(
                 self._root, background, recall=keeper.rest, learned=keeper.learned
             )
-        self._readings = Readings(self._root, workers, self._digests.learn)
+        self._readings = Readings(
+            self._root, workers, self._digests.learn, self._digests.left_alone
+        )
 
     async def list(self, *, patience: float = math.inf) -> Listing:
         """Every session of the root; only headers are read. A missing root has none.

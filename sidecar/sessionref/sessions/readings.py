@@ -7,6 +7,7 @@ loop; reading is done by worker threads. Source: issue "instant at ten thousand 
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Final
 
@@ -31,18 +32,21 @@ _Key = tuple[str, Identity, bool]
 
 
 class Readings:
-    """Readings by the path of the log. `learn` is told what each new one came to."""
+    """Readings by the path of the log."""
 
     def __init__(
         self,
         root: Root,
         workers: Workers,
         learn: Callable[[str, Look], None],
+        alone: Callable[[str], AbstractContextManager[None]] = lambda _: nullcontext(),
         max_bytes: int = _MAX_BYTES,
     ) -> None:
+        """`learn` is told what each new one came to, `alone` when and which log is being read."""
         self._root = root
         self._workers = workers
         self._learn = learn
+        self._alone = alone
         self._max_bytes = max_bytes
         self._kept: dict[str, _Kept] = {}
         """The one that was used last is the last one."""
@@ -82,11 +86,12 @@ class Readings:
     async def _read(self, log: Log, *, salvage: bool) -> Taken:
         kept = self._kept.get(log.path)
         known = None if kept is None else kept[0]
-        taken, found = await self._workers.run(partial(self._take, log, known, salvage))
-        if found is not None:
-            self._keep(log.path, (taken, _size(taken.reading)))
-            self._learn(log.path, found)
-        return taken
+        with self._alone(log.path):
+            taken, found = await self._workers.run(partial(self._take, log, known, salvage))
+            if found is not None:
+                self._keep(log.path, (taken, _size(taken.reading)))
+                self._learn(log.path, found)
+            return taken
 
     def _take(
         self, log: Log, known: Taken | None, salvage: bool, stop: Stop
