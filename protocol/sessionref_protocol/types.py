@@ -139,6 +139,11 @@ class Limits(_Out, frozen=True, kw_only=True):
     max_queued_output_bytes: int
     eof_drain_seconds: int
     max_record_bytes: int
+    max_record_tokens: int
+    max_odd_record_bytes: int
+    max_read_seconds: int
+    max_session_bytes: int
+    max_title_bytes: int
     max_zstd_window_bytes: int
     max_header_bytes: int
     max_line_nesting: int

@@ -32,6 +32,16 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """How long requests in flight may go on after the end of the input."""
     max_record_bytes: int = 64 * MIB
     """One line of a session log, decompressed."""
+    max_record_tokens: int = 512 * KIB
+    """Strings, containers and commas in a record of more than 1 MiB."""
+    max_odd_record_bytes: int = 8 * MIB
+    """A record of a shape that is not quite as it should be, or not known."""
+    max_read_seconds: int = 6
+    """Of a processor, for reading one log once."""
+    max_session_bytes: int = 80 * MIB
+    """What is kept in memory of one session: the texts of its surface, and some for each node."""
+    max_title_bytes: int = 64 * KIB
+    """JSON of a title, or of what a sub-agent is called; a longer one counts as absent."""
     max_zstd_window_bytes: int = 128 * MIB
     max_header_bytes: int = 1 * MIB
     """The first line of a session log; real ones have some hundred bytes."""

@@ -18,9 +18,10 @@ import anyio
 import pytest
 
 from sessionref.config import LIMITS
-from sessionref.sessions import child, lookers, unpacker
+from sessionref.sessions import child, lookers, root, unpacker
 from sessionref.sessions.child import Child
 from sessionref.sessions.dsh import DshStore
+from sessionref.sessions.logfile import OUT_OF_TIME
 from sessionref.sessions.model import ReadError, Reading
 from sessionref.sessions.root import Root
 from sessionref.sessions.stop import Stop, StoppedError
@@ -204,6 +205,19 @@ def test_another_file_in_its_place_is_not_unpacked(
     assert got == outcome(tmp_path, "a", alone=True)
     assert isinstance(got, Reading)
     assert got.nodes[0].text == random.Random(1).randbytes(500).hex()
+
+
+def test_unpacking_takes_no_longer_than_its_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where nothing comes out of it for which anybody could count the time."""
+
+    def hasty(*part: Any) -> unpacker.Part:
+        return unpacker.Part(*part)._replace(max_seconds=0)
+
+    monkeypatch.setattr(root, "Part", hasty)
+    write(tmp_path, "a", rows())
+    assert outcome(tmp_path, "a") == ("corrupt", OUT_OF_TIME)
 
 
 def test_nobody_waits_for_what_is_stopped(tmp_path: Path, begun: list[Child]) -> None:

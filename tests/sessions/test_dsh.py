@@ -386,6 +386,21 @@ def test_a_record_or_a_header_over_its_limit_is_corrupt(tmp_path: Path) -> None:
     assert ids(tmp_path) == ["a", "b"]
 
 
+@pytest.mark.parametrize("zstd", [False, True])
+def test_reading_a_log_takes_no_longer_than_its_limit(tmp_path: Path, zstd: bool) -> None:
+    """Of a processor's time; nor does salvaging it, for which the same time is left."""
+    write_log(tmp_path, "a", TALK, zstd=zstd)
+    hasty = Limits(max_read_seconds=0)
+
+    async def run() -> None:
+        for salvage in (False, True):
+            with pytest.raises(ReadError, match="takes longer") as refused:
+                await DshStore(str(tmp_path), Workers(1, 1), hasty).read("a", salvage=salvage)
+            assert refused.value.cause == "corrupt"
+
+    anyio.run(run)
+
+
 def test_whole_frames_hold_whole_lines(tmp_path: Path) -> None:
     log = write_log(tmp_path, "a", TALK)
     row = line(user("next") | {"seq": 3, "time": 1})

@@ -15,8 +15,10 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET
 
+from sessionref.config import LIMITS
 from sessionref.sessions.activity import last_activity
 from sessionref.sessions.generations import Generation
+from sessionref.sessions.large import LARGE_BYTES, check_large
 from sessionref.sessions.model import Degraded, Header, Node, ReadError, Reading, Voice
 from sessionref.sessions.records import (
     BadRecordError,
@@ -64,6 +66,11 @@ OPENING_CHARACTERS: Final = 80
 _OPENING_LOOKED_AT: Final = 4096
 """How much of a prompt is looked at for them."""
 
+_CALL_BYTES: Final = 200
+"""About what a pending tool call takes in memory, besides its id."""
+_FEW_CALLS: Final = 1000
+"""The ids of so many are not worth being measured."""
+
 
 class LogFold:
     """The fold of one log. Give it lines in order, then ask for the `reading`."""
@@ -76,13 +83,16 @@ class LogFold:
         sparse: bool = False,
         opening: str | None = None,
         state: FoldState = BEGINNING,
+        max_bytes: int = LIMITS.max_session_bytes,
     ) -> None:
         """`exact`: after an error the fold stands right before what caused it; slower.
 
         `sparse`: seqs only have to rise, since events that no snapshot needs may be left out.
         `opening`: empty where the first words of the first prompt are wanted, or those words.
         `state`: where another fold of the log stood; nothing said before that is in the reading.
+        `max_bytes`: of memory, about, for all that is kept and a record that is read.
         """
+        self._max_bytes = max_bytes
         self._exact = exact
         self._singly = exact or sparse
         self._sparse = sparse
@@ -152,6 +162,8 @@ class LogFold:
         """Take whole lines, without their line feeds. Raises `ReadError`."""
         if not self._dropping:
             self._latest = [*self._latest[-1:], *lines]
+        if lines and len(lines[0]) > LARGE_BYTES:  # others are parts of one block
+            check_large(lines[0], self._max_bytes - self._weight())
         remaining = iter(lines)
         done = 0
         while done < len(lines):
@@ -163,6 +175,13 @@ class LogFold:
             if done < len(lines):
                 self._apply_refused(lines[done])
                 done += 1
+        if self._weight() > self._max_bytes:
+            raise ReadError("corrupt", "the session says more than we keep of any")
+
+    def _weight(self) -> int:
+        """About how many bytes all takes in memory that is kept."""
+        calls = sum(map(len, self._pending)) if len(self._pending) > _FEW_CALLS else 0
+        return self._surface.weight + calls + _CALL_BYTES * len(self._pending)
 
     def reading(self, header: Header, *, closed: bool = True) -> Reading:
         """What the log comes to.
@@ -255,6 +274,8 @@ class LogFold:
 
     def _apply_refused(self, line: bytes) -> None:
         """A line that the decoder of ordinary rows did not take."""
+        if len(line) > LIMITS.max_odd_record_bytes:
+            raise self._refusal("a record of an odd shape is larger than any that we read")
         try:
             if not self._dropping:
                 expected = self._next_seq
@@ -274,7 +295,7 @@ class LogFold:
         except (InvalidMessageError, InvalidSurfaceError) as error:
             raise self._refusal(error) from None
 
-    def _refusal(self, error: Exception) -> ReadError:
+    def _refusal(self, error: Exception | str) -> ReadError:
         cause: Cause = "corrupt" if self._generation.understood else "unsupported_format"
         return ReadError(cause, str(error))
 
@@ -297,10 +318,10 @@ class LogFold:
         self._pending.clear()
 
     def _retitle(self, row: Title) -> None:
-        self._title = bytes(row.data)
+        self._title = _short(row.data)
 
     def _describe(self, row: Descriptor) -> None:
-        self._descriptor = bytes(row.data)
+        self._descriptor = _short(row.data)
 
     def _unknown_event(self, row: Unknown) -> None:
         self._unknown += not row.ignorable
@@ -373,6 +394,11 @@ def _handlers_of(generation: Generation) -> Mapping[type, Handler]:
         if issubclass(shape, SurfaceRow):
             handlers.setdefault(shape, LogFold._other_node)
     return handlers
+
+
+def _short(data: msgspec.Raw) -> bytes:
+    """What tells what a session is called, if it is no longer than any such."""
+    return bytes(data) if len(data) <= LIMITS.max_title_bytes else b"null"
 
 
 def _voice(source: Source) -> Voice:

@@ -7,7 +7,7 @@ format; the log format, sections 1 and 6, for what a log may hold.
 """
 
 import io
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from struct import Struct
 from typing import Final, NamedTuple
 
@@ -95,11 +95,11 @@ def zstd_blocks(
             offset = end if whole else size
 
 
-def good_end(read: Read, size: int, max_window_bytes: int) -> int:
-    """Where the last frame ends before which nothing is damaged."""
+def good_end(blocks: Iterable[Block]) -> int:
+    """Where the last frame ends before which nothing is damaged; the frames come singly."""
     end = 0
     try:
-        for block in zstd_blocks(read, size, max_window_bytes, singly=True):
+        for block in blocks:
             end = block.end or end
     except ReadError as error:
         if error.cause != "corrupt":

@@ -9,6 +9,7 @@ opens nothing; where the blocks come from is the caller's concern. Source: the l
 from collections.abc import Iterable
 from contextlib import suppress
 from copy import copy
+from io import SEEK_END, BytesIO
 from typing import Final, NamedTuple
 
 import msgspec
@@ -125,7 +126,8 @@ class UnfinishedLine:
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
-        self._pieces: list[bytes] = []
+        self._bytes = BytesIO()
+        """Gives what was written without a copy, which of a long line would take as much again."""
         self._size = 0
 
     def __bool__(self) -> bool:
@@ -139,21 +141,23 @@ class UnfinishedLine:
     def copy(self) -> "UnfinishedLine":
         """Another line as far as this one."""
         made = copy(self)
-        made._pieces = self._pieces.copy()
+        made._bytes = BytesIO(self._bytes.getvalue())
+        made._bytes.seek(0, SEEK_END)
         return made
 
     def join(self, data: bytes) -> list[bytes]:
         """The lines that `data` finishes, without their line feeds. Raises `ReadError`."""
         lines = data.split(b"\n")
-        if len(lines) > 1 and self._pieces:
-            lines[0] = b"".join((*self._pieces, lines[0]))
-            self._pieces, self._size = [], 0
+        if len(lines) > 1 and self._size:
+            self._bytes.write(lines[0])
+            lines[0] = self._bytes.getvalue()
+            self._bytes, self._size = BytesIO(), 0
         rest = lines.pop()
         if rest:
-            self._pieces.append(rest)
             self._size += len(rest)
             if self._size > self._max_bytes:
                 raise ReadError("corrupt", "a record is larger than any that we read")
+            self._bytes.write(rest)
         return lines
 
 

@@ -28,6 +28,8 @@ _FLAGS: Final = (
 _OURS: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
 """What the system says where it is this process, or the machine, that has run out of something."""
 
+OUT_OF_TIME: Final = "reading the log takes longer than we take for any"
+
 
 def read_error(error: OSError, path: str) -> ReadError:
     """What a failed system call means for a reader."""
@@ -38,12 +40,16 @@ def read_error(error: OSError, path: str) -> ReadError:
 
 
 class LogFile:
-    """An open log. `read` it up to `size`; `changed` tells whether that can be trusted."""
+    """An open log. `read` it up to `size`; `changed` tells whether that can be trusted.
 
-    def __init__(self, path: str, descriptor: int, stop: Stop) -> None:
+    Used by one thread, whose time is counted.
+    """
+
+    def __init__(self, path: str, descriptor: int, stop: Stop, max_seconds: float) -> None:
         self._path = path
         self._descriptor = descriptor
-        self.stop = stop
+        self._stop = stop
+        self._out_of_time_at = time.thread_time() + max_seconds
         looked_at = moment()
         self._opened = os.fstat(descriptor)
         if not stat.S_ISREG(self._opened.st_mode):
@@ -61,9 +67,20 @@ class LogFile:
         """Device and inode."""
         return self._opened.st_dev, self._opened.st_ino
 
+    @property
+    def is_out_of_time(self) -> bool:
+        """Whether dealing with it took as long as it may, whatever it holds."""
+        return time.thread_time() > self._out_of_time_at
+
+    def check(self) -> None:
+        """To be called at every step. Raises `ReadError` and `StoppedError`."""
+        self._stop.check()
+        if self.is_out_of_time:
+            raise ReadError("corrupt", OUT_OF_TIME, path=self._path)
+
     def read(self, offset: int, size: int) -> bytes:
         """`size` bytes at `offset`, both within the file. Raises `ReadError`, `StoppedError`."""
-        self.stop.check()
+        self.check()
         os.lseek(self._descriptor, offset, os.SEEK_SET)
         data = os.read(self._descriptor, size)
         while len(data) < size:
@@ -97,12 +114,15 @@ class LogFile:
 
 
 @contextmanager
-def open_log(path: str, stop: Stop) -> Iterator[LogFile]:
-    """The log at `path`. Raises `ReadError`; `OSError` in the midst of reading becomes one too."""
+def open_log(path: str, stop: Stop, max_seconds: float) -> Iterator[LogFile]:
+    """The log at `path`, for so many seconds of a processor's time.
+
+    Raises `ReadError`; `OSError` in the midst of reading becomes one too.
+    """
     try:
         descriptor = os.open(path, _FLAGS)
         try:
-            yield LogFile(path, descriptor, stop)
+            yield LogFile(path, descriptor, stop, max_seconds)
         finally:
             os.close(descriptor)
     except OSError as error:

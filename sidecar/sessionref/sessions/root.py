@@ -110,7 +110,7 @@ class Root:
 
     def first_line(self, log: Log, stop: Stop) -> FirstLine:
         """The header of a log. Raises `ReadError`."""
-        with open_log(log.path, stop) as file:
+        with open_log(log.path, stop, self.limits.max_read_seconds) as file:
             blocks = self._blocks(log, file, step=_HEADER_STEP, singly=True)
             return read_first_line(blocks, log.place)
 
@@ -127,21 +127,24 @@ class Root:
         tries = 2
         while tries:
             tries -= 1
-            with open_log(log.path, stop) as file:
+            failure: ReadError | None = None
+            with open_log(log.path, stop, self.limits.max_read_seconds) as file:
                 try:
                     taken = self._take(log, file, start)
                 except LostError:
                     self._alone = True  # whatever ended the process would end the next one, too
                     tries += 1
+                    continue
                 except ReadError as error:
-                    error.path = log.path
-                    if not file.changed():
-                        if salvage and error.cause == "corrupt":
-                            return Taken(file.stamp, self._salvage(log, file), None)
-                        raise
-                else:
-                    if not file.changed():
-                        return taken
+                    failure = error.alone()  # nor what was read until then
+                    failure.path = log.path
+                if file.changed():
+                    continue
+                if failure is None:
+                    return taken
+                if salvage and failure.cause == "corrupt" and not file.is_out_of_time:
+                    return Taken(file.stamp, self._salvage(log, file), None)
+                raise failure
         raise ReadError("changed", "the log changes while it is read", path=log.path)
 
     def log_in(self, path: str, key: Key, found: Contents) -> Log | None:
@@ -213,18 +216,23 @@ class Root:
         return Taken(file.stamp, reading, Start(pause, print_before(pause.position)))
 
     def _salvage(self, log: Log, file: LogFile) -> Reading:
-        size, limits = file.size, self.limits
+        end = file.size
         if log.place.name.compressed:
-            size = good_end(file.read, size, limits.max_zstd_window_bytes)
-            blocks = zstd_blocks(file.read, size, limits.max_zstd_window_bytes)
-        else:
-            blocks = plain_blocks(file.read, size)
-        return salvage_log(blocks, log.place, limits.max_record_bytes)
+            end = good_end(self._blocks(log, file, singly=True))
+        blocks = self._blocks(log, file, end=end, singly=True)
+        return salvage_log(blocks, log.place, self.limits.max_record_bytes)
 
     def _blocks(
-        self, log: Log, file: LogFile, *, start: int = 0, step: int = STEP, singly: bool = False
+        self,
+        log: Log,
+        file: LogFile,
+        *,
+        start: int = 0,
+        end: int | None = None,
+        step: int = STEP,
+        singly: bool = False,
     ) -> Generator[Block, None, None]:
-        """The blocks of a log from `start`, whose ends are counted from there.
+        """The blocks of a log from `start`, up to `end`, whose own ends are counted from there.
 
         Raises `LostError` where another process helped, and was lost.
         """
@@ -232,15 +240,16 @@ class Root:
         def read(offset: int, size: int) -> bytes:
             return file.read(start + offset, size)
 
-        size = file.size - start
+        size = (file.size if end is None else end) - start
         if log.place.name.compressed:
             window = self.limits.max_zstd_window_bytes
             blocks = zstd_blocks(read, size, window, step=step, singly=singly)
-            part = Part(log.path, file.inode, start, size, window)
+            seconds = self.limits.max_read_seconds
+            part = Part(log.path, file.inode, start, size, window, seconds)
             if not (self._alone or singly) and is_worth_it(part):
                 blocks = unpacked(part, blocks)
         else:
             blocks = plain_blocks(read, size, step=step)
         for block in blocks:
-            file.stop.check()  # a little input may expand to very many blocks
+            file.check()  # a little input may expand to very many blocks
             yield block

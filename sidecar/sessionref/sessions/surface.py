@@ -19,6 +19,11 @@ from msgspec import UNSET, UnsetType
 from sessionref.sessions.model import Node, Voice
 from sessionref.sessions.state import SurfaceState
 
+_NODE_BYTES: Final = 180
+"""About what a node takes in memory, besides its text."""
+_LINK_BYTES: Final = 250
+"""About what linking it takes, too."""
+
 _ENDS: Final = -1
 """Closes the ring of linked nodes: what precedes the first and what follows the last."""
 
@@ -73,12 +78,14 @@ class Surface:
         self._next = {_ENDS: _ENDS}
         self._previous = {_ENDS: _ENDS}
         self._kinds: dict[int, Kind] = {}
+        self._node_bytes = 0
 
     @staticmethod
     def resumed(state: SurfaceState, *, system_first: bool) -> "Surface":
         """A surface that goes on from a state, with nodes that say nothing."""
         surface = Surface(system_first=system_first)
         surface._appended = [Node(seq, Voice.OTHER) for seq in accumulate(state.gaps)]
+        surface._node_bytes = _NODE_BYTES * len(state.gaps)
         surface._kinds = dict.fromkeys(state.tool_results, Kind.TOOL_RESULT)
         surface._kinds |= dict.fromkeys(state.systems, Kind.SYSTEM)
         return surface
@@ -100,7 +107,13 @@ class Surface:
         made._next = self._next.copy()
         made._previous = self._previous.copy()
         made._kinds = self._kinds.copy()
+        made._node_bytes = self._node_bytes
         return made
+
+    @property
+    def weight(self) -> int:
+        """About how many bytes all of it takes in memory."""
+        return self._node_bytes + _LINK_BYTES * len(self._linked)
 
     def nodes(self) -> list[Node]:
         """The nodes in surface order."""
@@ -115,6 +128,7 @@ class Surface:
         """Put a node at the end. What it cites is checked by `check_citations`."""
         if kind is not Kind.MESSAGE:
             self._kinds[node.seq] = kind
+        self._node_bytes += _NODE_BYTES + node.size
         self._appended.append(node)
 
     def replace(self, node: Node, kind: Kind, span: tuple[int, int], citations: Citations) -> None:
@@ -125,7 +139,9 @@ class Surface:
             raise InvalidSurfaceError("a replacement does not cite everything that it replaces")
         self._check_kinds(kind, removed)
         before, after = self._previous[removed[0]], self._next[removed[-1]]
+        self._node_bytes += _NODE_BYTES + node.size
         for seq in removed:
+            self._node_bytes -= _NODE_BYTES + self._linked[seq].size
             del self._linked[seq], self._next[seq], self._previous[seq]
             self._kinds.pop(seq, None)
         if kind is not Kind.MESSAGE:
@@ -182,11 +198,12 @@ def _checked(citations: Citations, seq: int) -> set[int] | _Ranges:
     """The cited seqs, unique and earlier than `seq`: a set, or increasing ranges."""
     if len(citations) == 1 or list in set(map(type, citations)):
         return _checked_ranges(citations, seq)
-    unique: set[int] = set(citations)  # type: ignore[arg-type]
-    if len(unique) != len(citations):
-        raise InvalidSurfaceError("an event is cited twice")
-    if unique and not 0 <= min(unique) <= max(unique) < seq:
+    cited: list[int] = citations  # type: ignore[assignment]
+    if cited and not 0 <= min(cited) <= max(cited) < seq:  # before sets: huge ones may collide
         raise InvalidSurfaceError("an event cites one that is not earlier")
+    unique = set(cited)
+    if len(unique) != len(cited):
+        raise InvalidSurfaceError("an event is cited twice")
     return unique
 
 

@@ -8,6 +8,7 @@ Nothing is different but the time it takes. Source: issue "instant at ten thousa
 import os
 import select
 import sys
+import time
 from collections.abc import Generator
 from contextlib import closing
 from struct import Struct
@@ -16,6 +17,7 @@ from typing import Final, NamedTuple
 from sessionref.config import MIB
 from sessionref.sessions.child import Child, LostError, Parent, is_possible
 from sessionref.sessions.frames import Block, zstd_blocks
+from sessionref.sessions.logfile import OUT_OF_TIME
 from sessionref.sessions.model import ReadError
 
 LARGE_BYTES: Final = 6 * MIB
@@ -40,6 +42,8 @@ class Part(NamedTuple):
     start: int
     size: int
     max_window_bytes: int
+    max_seconds: float
+    """Of a processor."""
 
 
 def is_worth_it(part: Part) -> bool:
@@ -87,6 +91,8 @@ def _serve() -> None:
     start = part.start + begun
 
     def read(offset: int, size: int) -> bytes:
+        if time.process_time() > part.max_seconds:
+            raise ReadError("corrupt", OUT_OF_TIME)
         data = os.pread(descriptor, size, start + offset)
         while len(data) < size:
             more = os.pread(descriptor, size - len(data), start + offset + len(data))
