@@ -71,14 +71,16 @@ def fit(source: Source, max_bytes: int) -> Fitted:
     start = _start(source)
     # Each entry's cost counts a comma, and the first entry has none.
     room = max_bytes - utf8_length(start) - len(_END) + bool(source.items)
-    entries, omitted_bytes = _retain(source.items, room)
-    excess = sum(entry.cost for entry in entries) - room
-    if excess > 0 and not _shorten(entries, excess):
+    if _never_dropped_cost(source.items) > room:
         raise RpcError(
             ErrorKind.BUDGET_EXCEEDED,
             f"The session does not fit into {max_bytes} bytes, even with every text emptied.",
             session_id=source.session_id,
         )
+    entries, omitted_bytes = _retain(source.items, room)
+    excess = sum(entry.cost for entry in entries) - room
+    if excess > 0:
+        _shorten(entries, excess)
     omitted_bytes += sum(entry.omitted for entry in entries)
     omitted_messages = len(source.items) - len(entries)
     return Fitted(
@@ -152,8 +154,13 @@ def _never_dropped(items: Sequence[Item]) -> Iterable[int]:
     return (*checkpoints, len(items) - 1) if items else ()
 
 
-def _shorten(entries: list[_Entry], excess: int) -> bool:
-    """Cut the longest text, again and again, until `excess` bytes are gone. False: they can't be.
+def _never_dropped_cost(items: Sequence[Item]) -> int:
+    """What those messages cost at least: with every text emptied."""
+    return sum(_LEAST_COST + len(items[index].role) for index in _never_dropped(items))
+
+
+def _shorten(entries: list[_Entry], excess: int) -> None:
+    """Cut the longest text, again and again, until `excess` bytes are gone, which is possible.
 
     The excess is in bytes of JSON and is taken off bytes of text, so a text full of escapes loses
     more than it needs to; as in the defining system. Every cut ends below the length before it.
@@ -162,16 +169,13 @@ def _shorten(entries: list[_Entry], excess: int) -> bool:
     longest_first = [(-item.size, index) for index, item in enumerate(originals)]
     heapq.heapify(longest_first)
     while excess > 0:
-        negated, index = longest_first[0] if longest_first else (0, 0)
-        if negated == 0:
-            return False
+        negated, index = longest_first[0]
         original = originals[index]
         text, omitted = _cut(original.text, max(0, -negated - excess))
         shorter = _Entry(Item.of(original.role, text, original.checkpoint), omitted)
         excess += shorter.cost - entries[index].cost
         entries[index] = shorter
         heapq.heapreplace(longest_first, (-shorter.item.size, index))
-    return True
 
 
 def _cut(text: str, target: int) -> tuple[str, int]:

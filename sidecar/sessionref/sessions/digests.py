@@ -293,6 +293,11 @@ class _PoliteStop(Stop):
         self._read_elsewhere = read_elsewhere
         self._path = path
 
+    @property
+    def is_set(self) -> bool:
+        """Whether nobody waits any more."""
+        return self._stop.is_set or self._path in self._read_elsewhere
+
     def check(self) -> None:
         """To be called at every step of the look."""
         self._stop.check()

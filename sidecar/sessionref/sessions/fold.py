@@ -163,7 +163,7 @@ class LogFold:
         if not self._dropping:
             self._latest = [*self._latest[-1:], *lines]
         if lines and len(lines[0]) > LARGE_BYTES:  # others are parts of one block
-            check_large(lines[0], self._max_bytes - self._weight())
+            check_large(lines[0], self._max_bytes - self.weight)
         remaining = iter(lines)
         done = 0
         while done < len(lines):
@@ -175,10 +175,11 @@ class LogFold:
             if done < len(lines):
                 self._apply_refused(lines[done])
                 done += 1
-        if self._weight() > self._max_bytes:
+        if self.weight > self._max_bytes:
             raise ReadError("corrupt", "the session says more than we keep of any")
 
-    def _weight(self) -> int:
+    @property
+    def weight(self) -> int:
         """About how many bytes all takes in memory that is kept."""
         calls = sum(map(len, self._pending)) if len(self._pending) > _FEW_CALLS else 0
         return self._surface.weight + calls + _CALL_BYTES * len(self._pending)

@@ -6,7 +6,7 @@ opens nothing; where the blocks come from is the caller's concern. Source: the l
 2, 3 and 6.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from copy import copy
 from io import SEEK_END, BytesIO
@@ -73,8 +73,13 @@ def read_log(blocks: Iterable[Block], place: Place, max_record_bytes: int) -> Re
     return read_on(blocks, Pause(LogReader(place, max_record_bytes), 0)).reading
 
 
-def read_on(blocks: Iterable[Block], start: Pause) -> Progress:
-    """What a log comes to of which `blocks` follow after `start`. Raises `ReadError`."""
+def read_on(
+    blocks: Iterable[Block], start: Pause, weigh: Callable[[int], None] = lambda _: None
+) -> Progress:
+    """What a log comes to of which `blocks` follow after `start`. Raises `ReadError`.
+
+    `weigh` is told again and again how many bytes of memory all takes that is kept.
+    """
     reader, position = start.reader.copy(), start.position
     torn: Pause | None = None
     size = 0
@@ -82,6 +87,7 @@ def read_on(blocks: Iterable[Block], start: Pause) -> Progress:
         if reader.is_torn_by(block):
             torn = Pause(reader.copy(), position)  # that frame will be another one when it is whole
         reader.push(block)
+        weigh(reader.weight)
         size += len(block.data)
         if block.end is not None:
             position = start.position + block.end
@@ -91,8 +97,13 @@ def read_on(blocks: Iterable[Block], start: Pause) -> Progress:
     return Progress(reading, reader.before_unfinished(start.position + size))
 
 
-def salvage_log(blocks: Iterable[Block], place: Place, max_record_bytes: int) -> Reading:
-    """What precedes the first damage in a log, marked as that.
+def salvage_log(
+    blocks: Iterable[Block],
+    place: Place,
+    max_record_bytes: int,
+    weigh: Callable[[int], None] = lambda _: None,
+) -> Reading:
+    """What precedes the first damage in a log, marked as that. `weigh` as in `read_on`.
 
     Raises `ReadError` where not even the header can be had.
     """
@@ -100,6 +111,7 @@ def salvage_log(blocks: Iterable[Block], place: Place, max_record_bytes: int) ->
     with suppress(ReadError):
         for block in blocks:
             reader.push(block)
+            weigh(reader.weight)
     return reader.salvaged()
 
 
@@ -203,6 +215,11 @@ class LogReader:
     def opening(self) -> str | None:
         """The first words of the first prompt so far; None where they are not wanted."""
         return self._fold.opening
+
+    @property
+    def weight(self) -> int:
+        """About how many bytes of memory all takes that is kept."""
+        return self._fold.weight + self._unfinished.size
 
     def copy(self) -> "LogReader":
         """Another reader that stands where this one does."""

@@ -48,7 +48,7 @@ class LogFile:
     def __init__(self, path: str, descriptor: int, stop: Stop, max_seconds: float) -> None:
         self._path = path
         self._descriptor = descriptor
-        self._stop = stop
+        self.stop = stop
         self._out_of_time_at = time.thread_time() + max_seconds
         looked_at = moment()
         self._opened = os.fstat(descriptor)
@@ -74,7 +74,7 @@ class LogFile:
 
     def check(self) -> None:
         """To be called at every step. Raises `ReadError` and `StoppedError`."""
-        self._stop.check()
+        self.stop.check()
         if self.is_out_of_time:
             raise ReadError("corrupt", OUT_OF_TIME, path=self._path)
 

@@ -9,6 +9,7 @@ and 34 to 37, with our differences.
 import logging
 import os
 from collections.abc import Generator
+from functools import partial
 from typing import Final, NamedTuple
 
 import msgspec
@@ -26,6 +27,7 @@ from sessionref.sessions.stamps import Identity, Stamp, identity, print_of
 from sessionref.sessions.state import FoldState
 from sessionref.sessions.stop import Stop
 from sessionref.sessions.survey import Survey
+from sessionref.sessions.turns import Turns
 from sessionref.sessions.unpacker import Part, is_worth_it, unpacked
 
 _log: Final = logging.getLogger(__name__)
@@ -66,6 +68,7 @@ class Root:
         self.openings = openings
         self.limits = limits
         self._alone = alone
+        self._turns = Turns()
         self._told: set[tuple[str, str]] = set()
 
     def problem(self) -> str | None:
@@ -124,6 +127,14 @@ class Root:
         """
         if log.conflict is not None:
             raise log.conflict
+        try:
+            return self._take_consistently(log, stop, start, salvage=salvage)
+        finally:
+            self._turns.leave(stop)
+
+    def _take_consistently(
+        self, log: Log, stop: Stop, start: Start | None, *, salvage: bool
+    ) -> Taken:
         tries = 2
         while tries:
             tries -= 1
@@ -143,7 +154,7 @@ class Root:
                 if failure is None:
                     return taken
                 if salvage and failure.cause == "corrupt" and not file.is_out_of_time:
-                    return Taken(file.stamp, self._salvage(log, file), None)
+                    return Taken(file.stamp, self._salvage(log, file, failure), None)
                 raise failure
         raise ReadError("changed", "the log changes while it is read", path=log.path)
 
@@ -212,15 +223,21 @@ class Root:
             position = start.pause.position
             if position <= file.size and print_before(position) == start.print:
                 pause = start.pause
-        reading, pause = read_on(self._blocks(log, file, start=pause.position), pause)
+        blocks = self._blocks(log, file, start=pause.position)
+        reading, pause = read_on(blocks, pause, partial(self._turns.weigh, file.stop))
         return Taken(file.stamp, reading, Start(pause, print_before(pause.position)))
 
-    def _salvage(self, log: Log, file: LogFile) -> Reading:
+    def _salvage(self, log: Log, file: LogFile, failure: ReadError) -> Reading:
+        """What precedes the damage for which reading failed."""
         end = file.size
         if log.place.name.compressed:
             end = good_end(self._blocks(log, file, singly=True))
         blocks = self._blocks(log, file, end=end, singly=True)
-        return salvage_log(blocks, log.place, self.limits.max_record_bytes)
+        weigh = partial(self._turns.weigh, file.stop)
+        try:
+            return salvage_log(blocks, log.place, self.limits.max_record_bytes, weigh)
+        except ReadError:
+            raise failure from None  # there is nothing to be had
 
     def _blocks(
         self,

@@ -15,6 +15,11 @@ class Stop:
         """Nobody waits from now on."""
         self._is_set = True
 
+    @property
+    def is_set(self) -> bool:
+        """Whether nobody waits any more."""
+        return self._is_set
+
     def check(self) -> None:
         """To be called at every step of the work: ends what nobody waits for."""
         if self._is_set:

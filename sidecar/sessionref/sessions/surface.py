@@ -21,7 +21,7 @@ from sessionref.sessions.state import SurfaceState
 
 _NODE_BYTES: Final = 180
 """About what a node takes in memory, besides its text."""
-_LINK_BYTES: Final = 250
+_LINK_BYTES: Final = 160
 """About what linking it takes, too."""
 
 _ENDS: Final = -1

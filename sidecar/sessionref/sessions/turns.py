@@ -1,0 +1,43 @@
+"""Logs that take much memory are read one at a time, so that all together take what one does.
+
+A read asks for its turn when it turns out to be heavy, and waits as long as another one has it. Who
+has it and is not waited for any more has lost it: a read that hangs holds up nobody. Used by worker
+threads; knows no logs. Source: the contract, section 6, rules 2 and 9.
+"""
+
+import threading
+from typing import Final
+
+from sessionref.config import MIB
+from sessionref.sessions.stop import Stop
+
+HEAVY_BYTES: Final = 8 * MIB
+"""Of memory; few real logs take so much."""
+
+_LOOK_SECONDS: Final = 0.05
+"""How often those who wait look whether anybody waits for them, and for whom they wait."""
+
+
+class Turns:
+    """Whose turn it is. A read is known by its `Stop`."""
+
+    def __init__(self) -> None:
+        self._changed: Final = threading.Condition()
+        self._owner: Stop | None = None
+
+    def weigh(self, read: Stop, weight: int) -> None:
+        """A read takes so many bytes: wait for its turn if that is much. Raises as its `Stop`."""
+        if weight <= HEAVY_BYTES or self._owner is read:
+            return
+        with self._changed:
+            while self._owner is not None and not self._owner.is_set:
+                self._changed.wait(_LOOK_SECONDS)
+                read.check()
+            self._owner = read
+
+    def leave(self, read: Stop) -> None:
+        """A read has ended."""
+        with self._changed:
+            if self._owner is read:
+                self._owner = None
+                self._changed.notify()
