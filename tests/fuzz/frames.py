@@ -3,6 +3,8 @@
 An input is a size to read in, and the file.
 """
 
+from collections.abc import Iterator
+
 import zstandard
 
 from fuzz.target import Target
@@ -56,10 +58,14 @@ def check(data: bytes) -> None:
     blocks: list[Block] = []
     damaged = False
     size = 0
-    try:
-        for block in zstd_blocks(
+
+    def singly() -> Iterator[Block]:
+        return zstd_blocks(
             lambda at, n: file[at : at + n], len(file), WINDOW, step=step, singly=True
-        ):
+        )
+
+    try:
+        for block in singly():
             assert len(block.data) <= step
             size += len(block.data)
             if size > MAX_CONTENT:
@@ -69,7 +75,7 @@ def check(data: bytes) -> None:
         damaged = True
     at = _check_whole_frames(file, blocks)
     _check_rest(file[at:], blocks, damaged=damaged)
-    assert good_end(lambda a, n: file[a : a + n], len(file), WINDOW) == at
+    assert good_end(singly()) == at
     _check_at_once(file, blocks, damaged=damaged)
 
 

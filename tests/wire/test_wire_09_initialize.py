@@ -35,6 +35,11 @@ def test_the_limits(own_sidecar: Sidecar) -> None:
         "maxQueuedOutputBytes": 256 * MIB,
         "eofDrainSeconds": 30,
         "maxRecordBytes": 64 * MIB,
+        "maxRecordTokens": 512 * 1024,
+        "maxOddRecordBytes": 8 * MIB,
+        "maxReadSeconds": 6,
+        "maxSessionBytes": 80 * MIB,
+        "maxTitleBytes": 64 * 1024,
         "maxZstdWindowBytes": 128 * MIB,
         "maxNesting": 512,
     }
