@@ -8,6 +8,7 @@ format. Source: the contract, section 3; the log format, section 6 (reading whil
 import errno
 import os
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
