@@ -35,9 +35,10 @@ export class Dsh {
     return dsh
   }
 
-  /** Load the plugin as a row of the profile does. */
+  /** Load the plugin as a row of the profile does; a busy machine may take its time. */
   async load(config) {
-    return await this.ctx.plugin(plugin, config)
+    const isMapping = config?.constructor === Object
+    return await this.ctx.plugin(plugin, isMapping ? { deadlineMs: 60_000, ...config } : config)
   }
 
   /** What the plugin said. */

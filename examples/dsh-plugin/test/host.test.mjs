@@ -202,7 +202,7 @@ test('a sidecar that refuses a question: the policy decides', BOUND, async (t) =
 
 test('a sidecar that is silent is killed, and the policy decides', BOUND, async (t) => {
   const tapped = new Tapped(t, root(t))
-  const dsh = await hostWith(t, { policy: 'never-block', command: tapped.command, deadlineMs: 2000 })
+  const dsh = await hostWith(t, { policy: 'never-block', command: tapped.command, deadlineMs: 6000 })
   assert.deepEqual(told(await dsh.step([written(MENTION)])), [[LOGIN], '@Fix login'])
   kill(tapped.pids[1], 'SIGSTOP')
   const messages = [written(MENTION)]
@@ -214,12 +214,12 @@ test('a sidecar that is silent is killed, and the policy decides', BOUND, async 
 
 test('a sidecar that is slow keeps the deadline itself', BOUND, async (t) => {
   const tapped = new Tapped(t, root(t), 'host/readLiveSession')
-  const lenient = await hostWith(t, { policy: 'never-block', command: tapped.command, deadlineMs: 1500 })
+  const lenient = await hostWith(t, { policy: 'never-block', command: tapped.command, deadlineMs: 6000 })
   lenient.sessions.create('nowhere', {})
   assert.deepEqual(told(await lenient.step([written(NOWHERE)])), [NOWHERE])
   assert.match(lenient.said[0], /^message \S+ goes on without its session references/)
 
-  const strict = await hostWith(t, { command: tapped.command, deadlineMs: 1500 })
+  const strict = await hostWith(t, { command: tapped.command, deadlineMs: 6000 })
   strict.sessions.create('nowhere', {})
   await assert.rejects(strict.step([written(NOWHERE)]), CANCELLED)
   assert.equal(tapped.pids.filter(isAlive).length, 4)

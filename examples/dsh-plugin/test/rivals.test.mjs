@@ -102,7 +102,7 @@ test('this plugin twice: the first one works, and the second when the first is g
   const copy = { ...plugin, apply: (...args) => plugin.apply(...args) }
   const [first, second] = await Promise.all([
     dsh.load({ command }),
-    (async () => await dsh.ctx.plugin(copy, { command, policy: 'never-block' }))(),
+    (async () => await dsh.ctx.plugin(copy, { command, policy: 'never-block', deadlineMs: 60_000 }))(),
   ])
   assert.deepEqual([first.state, second.state], [ACTIVE, ACTIVE])
   for (let step = 0; step < 2; step += 1) {
