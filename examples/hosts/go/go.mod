@@ -1,0 +1,3 @@
+module example.com/sessionref
+
+go 1.19
