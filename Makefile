@@ -5,11 +5,20 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 TYPESCRIPT := examples/hosts/typescript
+GO := examples/hosts/go
 PLUGIN := examples/dsh-plugin
 # The program that clients try, and where it keeps what it may forget.
 TRIED := SESSIONREF="$(CURDIR)/$(BIN)/sessionref" SESSIONREF_CACHE_DIR="$(CURDIR)/$(VENV)/tmp/cache"
-# Nothing is left outside this folder: what pip and the tests would keep elsewhere is kept here.
+# Nothing is left outside this folder: what pip, Go and the tests would keep elsewhere is kept here.
 export PIP_CACHE_DIR := $(CURDIR)/$(VENV)/.pip-cache
+export GOCACHE := $(CURDIR)/$(VENV)/.go-cache
+export GOPATH := $(CURDIR)/$(VENV)/.go
+# Go fetches nothing, no setting of yours decides, and its race detector (which needs C) is there.
+export GOENV := off
+export GOFLAGS :=
+export GOPROXY := off
+export GOTOOLCHAIN := local
+export CGO_ENABLED := 1
 
 SECONDS ?= 600
 
@@ -34,9 +43,9 @@ test: install ## run the tests (Python only)
 	@TMPDIR=$(CURDIR)/$(VENV)/tmp $(BIN)/python -m pytest
 
 test-clients: install ## run the tests of other hosts and of editors; needs node, nvim, emacs, go, chromium
-	@for each in node npm nvim emacs go chromium; do command -v $$each >/dev/null || { \
+	@for each in node npm nvim emacs go gcc chromium; do command -v $$each >/dev/null || { \
 		echo "make test-clients: there is no $$each; Debian has it all: nodejs npm neovim" \
-			"emacs-nox elpa-eglot elpa-markdown-mode golang-go chromium" >&2; \
+			"emacs-nox elpa-eglot elpa-markdown-mode golang-go gcc libc6-dev chromium" >&2; \
 		exit 1; }; done
 	@npm ci --prefix tests/clients --silent --no-fund --no-audit
 	@$(TRIED) node --test tests/clients/*.test.mjs
@@ -45,6 +54,11 @@ test-clients: install ## run the tests of other hosts and of editors; needs node
 	@$(TRIED) npm test --prefix $(TYPESCRIPT) --silent
 	@npm ci --prefix $(PLUGIN) --silent --no-fund --no-audit
 	@$(TRIED) CHROMIUM="$$(command -v chromium)" npm test --prefix $(PLUGIN) --silent
+	@badly="$$(gofmt -l $(GO))" && if test -n "$$badly"; then \
+		echo "gofmt would change:" $$badly >&2; exit 1; fi
+	@cd $(GO) && go vet ./...
+	@mkdir -p $(VENV)/tmp
+	@cd $(GO) && TMPDIR="$(CURDIR)/$(VENV)/tmp" $(TRIED) go test -race -count=1 -v ./...
 
 $(VENV)/.ready-to-fuzz: $(READY)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group fuzz
