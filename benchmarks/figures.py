@@ -209,6 +209,11 @@ def _menu(bench: Bench, made: Corpus) -> Figures:
             ask = partial(seconds, partial(sidecar.ask, candidates(query)))
             name = f"`@{query}` to menu, {_of(made)} (short ones), warm (floor: `listCandidates`)"
             yield row(name, pairs(bench.scale.many, press, ask), at_most(0.060))
+        keys = [f"@{_QUERY[: 1 + (at + 1) % len(_QUERY)]}" for at in range(_KEYSTROKES)]
+        press = partial(seconds, partial(editor.type, keys[-1]))
+        taken = pairs(bench.scale.many, partial(editor.burst, keys), press)
+        name = f"– {_KEYSTROKES} keystrokes in a burst, from the last one (floor: one)"
+        yield row(name, taken)
 
 
 def _burst(bench: Bench, made: Corpus) -> Figures:
