@@ -5,10 +5,12 @@ fields that we add; what they share with ours is checked here on the way.
 """
 
 import re
+import time
 import uuid
 from collections.abc import Mapping
 from typing import Any
 
+from support import requests
 from support.sidecar import Sidecar, WireError
 
 UUID_4 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
@@ -26,6 +28,11 @@ REFERENCE_KEYS = [
 ]
 OPENING = "<referenced-sessions>\n"
 CLOSING = "\n</referenced-sessions>"
+
+_COMPLETE_SECONDS = 60
+
+Answers = dict[str, Any]
+"""What a host was told of the sessions, by what it asked."""
 
 
 def snapshot_json(text: str) -> str:
@@ -111,3 +118,25 @@ def prepare(sidecar: Sidecar, params: Mapping[str, Any]) -> dict[str, Any]:
         return prepared(sidecar.call("prepare", params))
     except WireError as error:
         return refused(error)
+
+
+def everything(sidecar: Sidecar) -> Answers:
+    """All that a host can see of the sessions, once everything is known of them."""
+    found: Answers = {}
+    for query in ("", "title", "ALPHA", "2", "secret", "nothing"):
+        params = {"agent": requests.AGENT, "query": query, "limit": 1000}
+        result = sidecar.call("listCandidates", params)
+        give_up = time.monotonic() + _COMPLETE_SECONDS
+        while result["isIncomplete"]:
+            assert time.monotonic() < give_up
+            result = sidecar.call("listCandidates", params)
+        found[query] = result
+    for candidate in found[""]["candidates"]:
+        session_id = candidate["sessionId"]
+        answer = sidecar.answer(sidecar.request("prepare", requests.prepare(session_id)))
+        if "result" in answer:
+            context = answer["result"]["additionalContext"]
+            found["prepare " + session_id] = (context["source"], context["content"])
+        else:
+            found["prepare " + session_id] = answer["error"]["data"]
+    return found

@@ -38,18 +38,10 @@ class Editor(Sidecar):
         options: object = None,
         process_id: int | None = None,
         start: bool = True,
-        env: Mapping[str, str] | None = None,
-        drain: bool = True,
-        command: Sequence[str] | None = None,
+        **spawning: Any,
     ) -> None:
-        super().__init__(
-            *arguments,
-            roots=[root],
-            framing="content-length",
-            env=env,
-            drain=drain,
-            command=command,
-        )
+        """`spawning`: as the constructor of a `Sidecar` has it."""
+        super().__init__(*arguments, roots=[root], framing="content-length", **spawning)
         self._versions: dict[str, int] = {}
         self._start = start
         self._hello = {

@@ -22,6 +22,7 @@ from typing import Any, Literal, NamedTuple
 
 PROGRAM = Path(sys.executable).with_name("sessionref")
 TIMEOUT = 20.0
+FramingName = Literal["line", "content-length"]
 ABSENT: Any = object()
 
 
@@ -47,6 +48,18 @@ def encode(value: object) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode() + b"\n"
 
 
+def frame(value: object, framing: FramingName) -> bytes:
+    """The bytes of one JSON value on the wire."""
+    return frame_of(encode(value)[:-1], framing)
+
+
+def frame_of(payload: bytes, framing: FramingName) -> bytes:
+    """The frame of a payload, JSON or not."""
+    if framing == "line":
+        return payload + b"\n"
+    return b"Content-Length: %d\r\n\r\n%b" % (len(payload), payload)
+
+
 def clean_environment(home: str, extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """Ours, without what could change the program's answers."""
     kept = {
@@ -66,8 +79,9 @@ class Sidecar:
         roots: Sequence[Path | str] = (),
         env: Mapping[str, str] | None = None,
         drain: bool = True,
+        hear_stderr: bool = True,
         command: Sequence[str] | None = None,
-        framing: Literal["line", "content-length"] = "line",
+        framing: FramingName = "line",
         cache: Path | str | None = None,
     ) -> None:
         """`cache`: the folder of its index; by default one that no other process knows."""
@@ -101,9 +115,10 @@ class Sidecar:
         self._errors = bytearray()
         self._next_id = 0
         self._held: bytearray | None = None
-        self._threads = [threading.Thread(target=self._listen_to_stderr, daemon=True)]
-        self._threads[0].start()
+        self._threads: list[threading.Thread] = []
         self._reading = False
+        if hear_stderr:
+            self._listen(self._listen_to_stderr)
         if drain:
             self.drain()
 
@@ -113,7 +128,10 @@ class Sidecar:
         """Begin to read stdout (at once, unless the constructor was told not to)."""
         assert not self._reading
         self._reading = True
-        self._threads.append(threading.Thread(target=self._listen_to_stdout, daemon=True))
+        self._listen(self._listen_to_stdout)
+
+    def _listen(self, listener: Callable[[], None]) -> None:
+        self._threads.append(threading.Thread(target=listener, daemon=True))
         self._threads[-1].start()
 
     def _listen_to_stdout(self) -> None:
@@ -127,8 +145,9 @@ class Sidecar:
                 for line in lines:
                     self._hear(bytes(line))
                 self._news.notify_all()
+        is_torn = bool(rest) and self.process.wait() != -signal.SIGKILL
         with self._news:
-            if rest:
+            if is_torn:
                 self._fault = f"the last frame has no end: {bytes(rest[:200])!r}"
             self._ended = True
             self._news.notify_all()
@@ -197,13 +216,11 @@ class Sidecar:
 
     def frame(self, value: object) -> bytes:
         """The bytes of one JSON value."""
-        return self.frame_of(encode(value)[:-1])
+        return frame(value, self._framing)
 
     def frame_of(self, payload: bytes) -> bytes:
         """The frame of a payload, JSON or not."""
-        if self._framing == "line":
-            return payload + b"\n"
-        return b"Content-Length: %d\r\n\r\n%b" % (len(payload), payload)
+        return frame_of(payload, self._framing)
 
     def notify(self, method: str, params: object = ABSENT) -> None:
         rest = {} if params is ABSENT else {"params": params}

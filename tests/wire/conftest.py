@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import zstandard
 
 from support import logs
 from support.requests import BIG_ID
@@ -12,7 +11,6 @@ from support.roots import SessionRoots, SidecarAt
 from support.sidecar import Sidecar
 
 BIG_ROWS = 280_000
-BIG_FRAME = 8_000
 
 
 @pytest.fixture
@@ -38,14 +36,7 @@ def own_sidecar(main_root: Path) -> Iterator[Sidecar]:
 def big_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One session of 63 MB that are small on disk: reading it takes far longer than a cancel."""
     root = tmp_path_factory.mktemp("big")
-    path = logs.write_log(root, BIG_ID, cwd="/big")
-    before, after = logs.line(logs.numbered([logs.user("x" * 60)])[0]).split(b'"seq":0')
-    compressor = zstandard.ZstdCompressor(level=1, write_checksum=True)
-    with path.open("ab") as log:
-        for start in range(0, BIG_ROWS, BIG_FRAME):
-            seqs = range(start, start + BIG_FRAME)
-            rows = b"".join(b'%b"seq":%d%b' % (before, seq, after) for seq in seqs)
-            log.write(compressor.compress(rows))
+    path = logs.write_long_log(root, BIG_ID, BIG_ROWS, "x" * 60, cwd="/big")
     assert path.stat().st_size < 8_000_000
     return root
 

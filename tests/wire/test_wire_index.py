@@ -10,17 +10,16 @@ import stat
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from support import logs, requests
+from support.answers import Answers, everything
 from support.requests import AGENT
 from support.sidecar import PROGRAM, Sidecar
 
 FILE = "index.sqlite3"
 CWD = "/w"
-Answers = dict[str, Any]
 
 
 @pytest.fixture
@@ -57,29 +56,9 @@ def log_of(root: Path, session_id: str) -> Path:
     return log
 
 
-def answers(sidecar: Sidecar) -> Answers:
-    """All that a host can see of the sessions, once everything is known of them."""
-    found: Answers = {}
-    for query in ("", "title", "ALPHA", "2", "secret", "nothing"):
-        params = {"agent": AGENT, "query": query, "limit": 1000}
-        result = sidecar.call("listCandidates", params)
-        while result["isIncomplete"]:
-            result = sidecar.call("listCandidates", params)
-        found[query] = result
-    for candidate in found[""]["candidates"]:
-        session_id = candidate["sessionId"]
-        answer = sidecar.answer(sidecar.request("prepare", requests.prepare(session_id)))
-        if "result" in answer:
-            context = answer["result"]["additionalContext"]
-            found["prepare " + session_id] = (context["source"], context["content"])
-        else:
-            found["prepare " + session_id] = answer["error"]["data"]
-    return found
-
-
 def expected(root: Path) -> Answers:
     with Sidecar("--no-index", roots=[root]) as sidecar:
-        return answers(sidecar)
+        return everything(sidecar)
 
 
 def index_lines(sidecar: Sidecar) -> list[bytes]:
@@ -95,7 +74,7 @@ def leave(sidecar: Sidecar) -> None:
 def fill(root: Path, cache: Path, *arguments: str) -> None:
     """Run a process that keeps all it knows."""
     with Sidecar(*arguments, roots=[root], cache=cache) as sidecar:
-        answers(sidecar)
+        everything(sidecar)
         leave(sidecar)
         assert index_lines(sidecar) == []
 
@@ -117,7 +96,7 @@ def test_the_next_process_finds_what_was_known(root: Path, cache: Path) -> None:
     fill(root, cache)
     assert len(rows(cache)) == 5
     with Sidecar(roots=[root], cache=cache) as sidecar:
-        assert answers(sidecar) == expected(root)
+        assert everything(sidecar) == expected(root)
         assert sidecar.call("status")["index"] == {
             "state": "disk",
             "sessions": 5,
@@ -143,7 +122,7 @@ def test_without_an_index_nothing_is_written(
     root: Path, cache: Path, arguments: list[str], env: dict[str, str]
 ) -> None:
     with Sidecar(*arguments, roots=[root], cache=cache, env=env) as sidecar:
-        assert answers(sidecar) == expected(root)
+        assert everything(sidecar) == expected(root)
         known = {"state": "memory", "sessions": 5, "folded": 5, "pending": 0}
         assert sidecar.call("status")["index"] == known
         leave(sidecar)
@@ -166,7 +145,7 @@ def test_it_is_where_the_system_has_caches(
     env = {key: value.format(tmp_path) for key, value in given.items()}
     env = {"SESSIONREF_CACHE_DIR": "", "HOME": str(tmp_path / "home"), **env}
     with Sidecar(roots=[root], env=env) as sidecar:
-        answers(sidecar)
+        everything(sidecar)
         path = sidecar.call("status")["index"]["path"]
     assert path == str(tmp_path / place / FILE)
     assert len(rows(tmp_path / place)) == 5
@@ -186,7 +165,7 @@ def test_previews_are_kept_and_shown_but_never_matched_where_they_are_asked_for(
     logs.write_log(root, "long", [logs.user(long)], cwd=CWD)
     for _ in range(2):  # the second process finds them
         with Sidecar("--index-previews", roots=[root], cache=cache) as sidecar:
-            found = answers(sidecar)
+            found = everything(sidecar)
             leave(sidecar)
         shown = {each["sessionId"]: each.get("preview") for each in found[""]["candidates"]}
         assert shown["alpha"] == "secret words of 0"
@@ -196,7 +175,7 @@ def test_previews_are_kept_and_shown_but_never_matched_where_they_are_asked_for(
         assert found["secret"]["candidates"] == []
     assert b"secret words" in bytes_in(cache)
     with Sidecar(roots=[root], cache=cache) as sidecar:
-        assert answers(sidecar) == expected(root)
+        assert everything(sidecar) == expected(root)
         leave(sidecar)
     assert b"secret words" not in bytes_in(cache)
 
@@ -287,7 +266,7 @@ def test_a_bad_index_changes_no_answer(
     damage(cache)
     for _ in range(2):
         with Sidecar(roots=[root], cache=cache) as sidecar:
-            assert answers(sidecar) == expected(root)
+            assert everything(sidecar) == expected(root)
             assert sidecar.call("status")["index"]["folded"] == 5
             leave(sidecar)
             lines = index_lines(sidecar)
@@ -301,7 +280,7 @@ def test_a_newer_index_is_left_as_it_is(root: Path, cache: Path) -> None:
     make_newer(cache)
     before = (cache / FILE).read_bytes()
     with Sidecar(roots=[root], cache=cache) as sidecar:
-        answers(sidecar)
+        everything(sidecar)
         index = sidecar.call("status")["index"]
         leave(sidecar)
         assert len(index_lines(sidecar)) == 1
@@ -318,7 +297,7 @@ def test_no_link_is_followed(root: Path, cache: Path) -> None:
         before = [(path.name, path.read_bytes()) for path in files]
         logs.write_log(root, "another", [logs.title("x")], cwd=CWD)
         with Sidecar(roots=[root], cache=cache) as sidecar:
-            answers(sidecar)
+            everything(sidecar)
             leave(sidecar)
             assert len(index_lines(sidecar)) == 1
         files = [victim] if victim.is_file() else sorted(victim.iterdir())
@@ -343,7 +322,7 @@ def test_an_index_that_somebody_holds_changes_no_answer(
 ) -> None:
     logs.write_log(root, "another", [logs.title("Title x")], cwd=CWD)
     with Sidecar(roots=[root], cache=cache) as sidecar:
-        assert answers(sidecar) == expected(root)
+        assert everything(sidecar) == expected(root)
         leave(sidecar)
         assert len(index_lines(sidecar)) == 1
     held.execute("ROLLBACK")
@@ -365,17 +344,17 @@ def test_a_full_disk_changes_no_answer(root: Path, cache: Path) -> None:
         logs.write_log(root, f"more-{number}", [logs.title("x" * 300)], cwd=CWD)
     limited = [sys.executable, "-c", LIMITED, str(PROGRAM)]
     with Sidecar(roots=[root], cache=cache, command=limited) as sidecar:
-        assert answers(sidecar) == expected(root)
+        assert everything(sidecar) == expected(root)
         leave(sidecar)
         assert len(index_lines(sidecar)) == 1
 
 
 def test_it_may_be_removed_while_it_is_used(root: Path, cache: Path) -> None:
     with Sidecar(roots=[root], cache=cache) as sidecar:
-        assert answers(sidecar) == expected(root)
+        assert everything(sidecar) == expected(root)
         shutil.rmtree(cache, ignore_errors=True)
         append(root)
-        assert answers(sidecar) == expected(root)
+        assert everything(sidecar) == expected(root)
         leave(sidecar)
         assert index_lines(sidecar) == []
     assert len(rows(cache)) == 5
@@ -385,7 +364,7 @@ def test_a_process_that_is_killed_leaves_an_index_that_can_be_used(root: Path, c
     for _ in range(3):
         append(root)
         with Sidecar(roots=[root], cache=cache) as sidecar:
-            assert answers(sidecar) == expected(root)
+            assert everything(sidecar) == expected(root)
             sidecar.signal(signal.SIGKILL)
             sidecar.wait()
             assert index_lines(sidecar) == []
@@ -496,18 +475,18 @@ def test_a_change_is_seen_by_who_was_there_and_by_who_comes_later(
         Sidecar(roots=[root], cache=cache) as one,
         Sidecar(roots=[root], cache=cache) as other,
     ):
-        before = answers(one)
-        assert answers(other) == before
+        before = everything(one)
+        assert everything(other) == before
         leave(other)
         change(root)
         after = expected(root)
         assert (after == before) == (change in UNSEEN)
-        assert answers(one) == after
+        assert everything(one) == after
         with Sidecar(roots=[root], cache=cache) as later:
-            assert answers(later) == after
+            assert everything(later) == after
         leave(one)
     with Sidecar(roots=[root], cache=cache) as last:
-        assert answers(last) == after
+        assert everything(last) == after
 
 
 def test_several_processes_at_once_keep_out_of_each_other_s_way(root: Path, cache: Path) -> None:
@@ -523,7 +502,7 @@ def test_several_processes_at_once_keep_out_of_each_other_s_way(root: Path, cach
             for sidecar, request_id in zip(sidecars, waiting, strict=True):
                 sidecar.settle(request_id)
             for sidecar in sidecars:
-                assert answers(sidecar) == after
+                assert everything(sidecar) == after
         for sidecar in sidecars:
             leave(sidecar)
             assert index_lines(sidecar) == []
