@@ -206,6 +206,31 @@ async def test_an_append_costs_what_was_appended(
     assert [offset for offset, _ in contents if offset] == [size]
 
 
+@pytest.mark.parametrize("in_place", [True, False], ids=["in place", "another file"])
+async def test_what_is_alike_at_both_ends_is_not_taken_for_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, index: Index, in_place: bool
+) -> None:
+    """Neither in this process nor in the next: somebody has taken a secret out of a long log."""
+    monkeypatch.setattr(stamps, "_PRINTED_BYTES", 16)
+    root = tmp_path / "root"
+    rows = [logs.user("a secret"), logs.title("A secret"), logs.user("bye")]
+    log = logs.write_log(root, "a", rows, zstd=False)
+    asked = store(root, index)
+    assert said(await asked.read("a")) == ["a secret", "bye"]
+    assert await titles(asked) == {"a": "A secret"}
+    await asked.close()
+    data = log.read_bytes().replace(b"secret", b"******")
+    if in_place:
+        log.write_bytes(data)
+    else:
+        other = log.with_name("other.tmp")
+        other.write_bytes(data + logs.line({"seq": 3, "time": 1, **logs.user("more")}))
+        other.replace(log)
+    for later in (asked, store(root, index)):
+        assert said(await later.read("a"))[:2] == ["a ******", "bye"]
+        assert await titles(later) == {"a": "A ******"}
+
+
 @pytest.mark.usefixtures("settled")
 async def test_readings_are_kept_as_long_as_there_is_room(
     tmp_path: Path, reads: list[tuple[int, int]]

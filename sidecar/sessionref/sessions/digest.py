@@ -40,12 +40,14 @@ class Digest(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class Rest(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Where a later look can go on, if the file still begins with what was read of it."""
+    """Where a later look can go on, as a `Start` can."""
 
     position: int
     """The bytes before it have been read."""
     print: int
     """Of those bytes."""
+    identity: Identity
+    """Of the file, when it was looked at."""
     state: FoldState
     opening: str | None = None
     """Of what is in those bytes; None where it was not asked for."""
@@ -76,8 +78,8 @@ def look(
 def look_of(taken: Taken) -> Look:
     """The look that a reading was."""
     assert taken.start is not None
-    reader, position = taken.start.pause
-    rest = Rest(position, taken.start.print, reader.state(), reader.opening)
+    (reader, position), printed, identity = taken.start
+    rest = Rest(position, printed, identity, reader.state(), reader.opening)
     return Look(Digest(taken.stamp, Summary.of(taken.reading)), ecmascript.encode(rest))
 
 
@@ -90,4 +92,4 @@ def _start(root: Root, log: Log, header: Header, before: bytes) -> Start | None:
         return None
     opening = rest.opening if root.openings else None
     reader = root.reader(log, header=header, state=rest.state, opening=opening)
-    return Start(Pause(reader, rest.position), rest.print)
+    return Start(Pause(reader, rest.position), rest.print, rest.identity)

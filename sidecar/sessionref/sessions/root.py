@@ -23,7 +23,7 @@ from sessionref.sessions.log import LogReader, Pause, read_first_line, read_on, 
 from sessionref.sessions.logfile import LogFile, open_log
 from sessionref.sessions.model import Entry, Header, ReadError, Reading
 from sessionref.sessions.paths import Key, encode_segment
-from sessionref.sessions.stamps import Identity, Stamp, identity, print_of
+from sessionref.sessions.stamps import Identity, Stamp, identity, may_have_grown, print_of
 from sessionref.sessions.state import FoldState
 from sessionref.sessions.stop import Stop
 from sessionref.sessions.survey import Survey
@@ -37,11 +37,13 @@ _HEADER_STEP: Final = 4 * KIB
 
 
 class Start(NamedTuple):
-    """Where reading a log can go on, if the file still begins with what was read of it."""
+    """Where reading a log can go on, if its file only grew and still begins with what was read."""
 
     pause: Pause
     print: int
     """Of the bytes before the pause."""
+    identity: Identity
+    """Of the file, when it was read."""
 
 
 class Taken(msgspec.Struct, frozen=True):
@@ -219,13 +221,14 @@ class Root:
 
         opening = "" if self.openings else None
         pause = Pause(LogReader(log.place, self.limits.max_record_bytes, opening=opening), 0)
-        if start is not None:
+        if start is not None and may_have_grown(start.identity, file.stamp.identity):
             position = start.pause.position
-            if position <= file.size and print_before(position) == start.print:
+            if print_before(position) == start.print:
                 pause = start.pause
         blocks = self._blocks(log, file, start=pause.position)
         reading, pause = read_on(blocks, pause, partial(self._turns.weigh, file.stop))
-        return Taken(file.stamp, reading, Start(pause, print_before(pause.position)))
+        start = Start(pause, print_before(pause.position), file.stamp.identity)
+        return Taken(file.stamp, reading, start)
 
     def _salvage(self, log: Log, file: LogFile, failure: ReadError) -> Reading:
         """What precedes the damage for which reading failed."""

@@ -76,6 +76,11 @@ class Stamp(msgspec.Struct, frozen=True, array_like=True, gc=False):
         return self.is_settled and self.identity == found
 
 
+def may_have_grown(before: Identity, now: Identity) -> bool:
+    """Whether it may be all that became of a file that something was appended to it."""
+    return before == now or (before[:2] == now[:2] and before[2] < now[2])
+
+
 def print_of(read: Read, size: int) -> int:
     """A number that tells the first `size` bytes of a file from others, as a rule.
 
