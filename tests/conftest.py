@@ -13,9 +13,9 @@ hypothesis.settings.load_profile("untimed")
 pytest.register_assert_rewrite("support")
 
 from support import verdicts  # noqa: E402 (after the rewrite, so that its asserts explain)
-from support.roots import session_roots, sidecar_at  # noqa: E402
+from support.roots import big_root, session_roots, sidecar_at  # noqa: E402
 
-__all__ = ["session_roots", "sidecar_at"]
+__all__ = ["big_root", "session_roots", "sidecar_at"]
 
 
 @pytest.fixture(autouse=True)

@@ -3,6 +3,7 @@
 `session_roots` unpacks one archive, once a run, into a folder that tests must not write to:
 `session_roots("main")` is the root itself, `session_roots("corrupt")` holds a root per damage.
 `sidecar_at` is a sidecar per root, spawned when first asked for and shared by the whole run.
+`big_root` holds a session that takes a while to read.
 """
 
 import contextlib
@@ -12,9 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from support import logs
+from support.requests import BIG_ID
 from support.sidecar import Sidecar
 
 ARCHIVES = Path(__file__).parents[1] / "roots"
+BIG_ROWS = 280_000
 NAMES = tuple(sorted(path.name.removesuffix(".tar.gz") for path in ARCHIVES.glob("*.tar.gz")))
 
 SessionRoots = Callable[[str], Path]
@@ -52,3 +56,12 @@ def sidecar_at() -> Iterator[SidecarAt]:
             return running[root]
 
         yield at
+
+
+@pytest.fixture(scope="session")
+def big_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One session of 63 MB that are small on disk: reading it takes far longer than a cancel."""
+    root = tmp_path_factory.mktemp("big")
+    path = logs.write_long_log(root, BIG_ID, BIG_ROWS, "x" * 60, cwd="/big")
+    assert path.stat().st_size < 8_000_000
+    return root

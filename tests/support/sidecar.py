@@ -130,6 +130,12 @@ class Sidecar:
         self._reading = True
         self._listen(self._listen_to_stdout)
 
+    def close_stdout(self) -> None:
+        """Hang up without reading."""
+        assert not self._reading
+        self._reading = True
+        self._stdout.close()
+
     def _listen(self, listener: Callable[[], None]) -> None:
         self._threads.append(threading.Thread(target=listener, daemon=True))
         self._threads[-1].start()

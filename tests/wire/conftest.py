@@ -5,12 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from support import logs
-from support.requests import BIG_ID
 from support.roots import SessionRoots, SidecarAt
 from support.sidecar import Sidecar
-
-BIG_ROWS = 280_000
 
 
 @pytest.fixture
@@ -30,15 +26,6 @@ def own_sidecar(main_root: Path) -> Iterator[Sidecar]:
     """A sidecar for one test alone, on the same root."""
     with Sidecar(roots=[main_root]) as spawned:
         yield spawned
-
-
-@pytest.fixture(scope="session")
-def big_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One session of 63 MB that are small on disk: reading it takes far longer than a cancel."""
-    root = tmp_path_factory.mktemp("big")
-    path = logs.write_long_log(root, BIG_ID, BIG_ROWS, "x" * 60, cwd="/big")
-    assert path.stat().st_size < 8_000_000
-    return root
 
 
 @pytest.fixture

@@ -1,11 +1,11 @@
-"""Rule 7: how it ends. EOF drains, signals cancel, a broken stdout or a vanished parent ends it."""
+"""Rule 7: how it ends. EOF drains, signals cancel.
+
+That a broken stdout or a vanished parent ends it is shown with the other faults, in `tests/faults`.
+"""
 
 import json
-import os
-import select
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -91,53 +91,3 @@ def test_exit_does_not_wait_for_a_read(big_sidecar: Sidecar) -> None:
     big_sidecar.call("status")
     big_sidecar.notify("exit")
     assert big_sidecar.wait(timeout=3) == 1
-
-
-def test_a_broken_stdout_ends_it(main_root: Path, tmp_path: Path) -> None:
-    process = subprocess.Popen(
-        [PROGRAM, "--root", main_root],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env=clean_environment(str(tmp_path)),
-    )
-    assert process.stdin
-    assert process.stdout
-    with process, process.stdin as stdin:
-        stdin.write(requests.line("status"))
-        stdin.flush()
-        assert process.stdout.readline()
-        process.stdout.close()
-        stdin.write(requests.line("status"))
-        stdin.flush()
-        assert process.wait(TIMEOUT) == 1
-
-
-PARENT = "import signal, subprocess, sys; subprocess.Popen(sys.argv[1:]); signal.pause()"
-
-
-def test_a_vanished_parent_ends_it(main_root: Path, tmp_path: Path) -> None:
-    """The parent dies while we still hold the other ends of the child's pipes."""
-    child_in, to_child = os.pipe()
-    from_child, child_out = os.pipe()
-    parent = subprocess.Popen(
-        [sys.executable, "-c", PARENT, PROGRAM, "--root", main_root],
-        stdin=child_in,
-        stdout=child_out,
-        stderr=subprocess.DEVNULL,
-        env=clean_environment(str(tmp_path)),
-    )
-    os.close(child_in)
-    os.close(child_out)
-    try:
-        os.write(to_child, requests.line("status"))
-        assert os.read(from_child, 1 << 16).startswith(b'{"jsonrpc":"2.0","id":1,"result"')
-        parent.kill()
-        parent.wait(TIMEOUT)
-        readable, _, _ = select.select([from_child], [], [], TIMEOUT)
-        assert readable, "the orphan is still there"
-        assert os.read(from_child, 1 << 16) == b""
-    finally:
-        parent.kill()
-        for descriptor in (to_child, from_child):
-            os.close(descriptor)

@@ -349,17 +349,6 @@ def test_a_full_disk_changes_no_answer(root: Path, cache: Path) -> None:
         assert len(index_lines(sidecar)) == 1
 
 
-def test_it_may_be_removed_while_it_is_used(root: Path, cache: Path) -> None:
-    with Sidecar(roots=[root], cache=cache) as sidecar:
-        assert everything(sidecar) == expected(root)
-        shutil.rmtree(cache, ignore_errors=True)
-        append(root)
-        assert everything(sidecar) == expected(root)
-        leave(sidecar)
-        assert index_lines(sidecar) == []
-    assert len(rows(cache)) == 5
-
-
 def test_a_process_that_is_killed_leaves_an_index_that_can_be_used(root: Path, cache: Path) -> None:
     for _ in range(3):
         append(root)

@@ -73,17 +73,6 @@ def _catches_sigterm(status: Path) -> bool:
     return bool(int(caught.split()[1], 16) & 1 << signal.SIGTERM - 1)
 
 
-def test_a_broken_stdout_ends_it_before_there_is_anything_to_write(tmp_path: Path) -> None:
-    with spawn(tmp_path) as child:
-        assert child.stdin
-        assert child.stdout
-        child.stdin.write(STATUS)
-        child.stdin.flush()
-        child.stdout.readline()
-        child.stdout.close()
-        assert child.wait(BOUND) == 1
-
-
 def test_a_shutdown_is_heard_while_answers_wait_to_be_read(tmp_path: Path) -> None:
     """300 MB are queued, which is more than the limit: requests are refused, the shutdown is not.
 
