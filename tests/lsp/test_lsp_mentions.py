@@ -83,6 +83,15 @@ def test_hovering_over_a_mention_shows_the_preview(editor: Editor) -> None:
     assert editor.call("textDocument/hover", editor.at(0, 99)) is None
 
 
+@pytest.mark.parametrize("feature", ["hover", "inlayHint", "codeAction"])
+def test_what_is_asked_of_a_text_that_has_moved_on_is_dropped(editor: Editor, feature: str) -> None:
+    editor.write(f"{OLD} {GONE}")
+    with editor.in_one_breath():
+        request_id = editor.request(f"textDocument/{feature}", {**editor.at(0, 3), **whole()})
+        editor.write(f"moved on {OLD}")
+    assert editor.answer(request_id)["error"]["code"] == -32800
+
+
 def test_a_stale_label_has_its_title_beside_it(editor: Editor) -> None:
     editor.write(f"{LOGIN}\n{OLD}\n{GONE}")
     found = [editor.call("textDocument/inlayHint", whole(line)) for line in range(3)]

@@ -41,6 +41,11 @@ class Actions:
         self._document = document
         self._versioned = versioned
 
+    @property
+    def uri(self) -> str:
+        """The document's."""
+        return self._document.uri
+
     def remove(self, judged: Judged) -> lsp.CodeAction:
         """Take a mention out."""
         return self._fix("Remove this mention", judged.hit, "", judged.diagnostic)
@@ -70,14 +75,14 @@ class Actions:
     def expand(self) -> lsp.CodeAction:
         """Append the snapshot of what the message refers to."""
         title = "Expand session references"
-        command = lsp.Command(title, EXPAND, arguments=[{"uri": self._document.uri}])
+        command = lsp.Command(title, EXPAND, arguments=[{"uri": self.uri}])
         return lsp.CodeAction(title, kind=lsp.CodeActionKind.RefactorRewrite, command=command)
 
     def preview(self, hit: Hit, session_id: str) -> lsp.CodeAction:
         """Show what a snapshot would hold."""
         title = "Preview snapshot"
         label = {} if hit.label is None else {"label": hit.label}
-        arguments = [{"sessionId": session_id, "uri": self._document.uri, **label}]
+        arguments = [{"sessionId": session_id, "uri": self.uri, **label}]
         command = lsp.Command(title, PREVIEW, arguments=arguments)
         return lsp.CodeAction(title, kind=lsp.CodeActionKind.Empty, command=command)
 

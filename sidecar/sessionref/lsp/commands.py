@@ -55,20 +55,19 @@ class Commands:
                 )
 
     async def _expand(self, uri: str) -> object:
-        document = self._desk.documents.open_document(uri)
+        asked = self._desk.asked(None, uri)
+        document = self._desk.document(asked)
         if document is None:
             raise RpcError(ErrorKind.INVALID_PARAMS, "The document is not open.", field="arguments")
         hits = mentions_of(document)
         for hit in hits:
             if hit.session_id is None:
                 raise RpcError(ErrorKind.INVALID_REFERENCE, f"{malformed(document, hit)}.")
-        version = document.version
         context = await self._desk.context(uri, hits, _call())
         if context is None:
             self._desk.tell(lsp.MessageType.Info, "The message refers to no session.")
             return None
-        if document.version != version:
-            raise RpcError(ErrorKind.CANCELLED, "The document has changed since.")
+        self._desk.document(asked)
         client = self._desk.client
         edit = actions.changed(
             document, [actions.expansion(document, context)], versioned=client.versioned_edits

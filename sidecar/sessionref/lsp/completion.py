@@ -13,10 +13,9 @@ from msgspec import Raw
 
 from sessionref.dispatcher import Call
 from sessionref_protocol import types
-from sessionref_protocol.errors import ErrorKind, RpcError
 
 from . import preview, shapes
-from .desk import Desk
+from .desk import Asked, Desk
 from .files import Found, file_item
 from .menu import Menu, Spot, completions, session_item
 from .offers import side_by_side
@@ -29,30 +28,28 @@ class Completion:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
 
-    def spot(self, params: Raw | None) -> Spot:
+    def spot(self, params: Raw | None) -> Asked[Spot]:
         """Where a completion is asked for, in the text as it is now."""
-        asked = shapes.read(lsp.CompletionParams, params)
-        uri = asked.text_document.uri
+        given = shapes.read(lsp.CompletionParams, params)
+        uri = given.text_document.uri
         document = self._desk.documents.open_document(uri)
         if document is None:
-            return Spot(uri=uri, version=None, line="", index=0, number=0)
-        number, index = document.place(asked.position)
-        line = document.line(number)
-        return Spot(uri=uri, version=document.version, line=line, index=index, number=number)
+            return self._desk.asked(Spot(line="", index=0, number=0), uri)
+        number, index = document.place(given.position)
+        return self._desk.asked(Spot(line=document.line(number), index=index, number=number), uri)
 
-    async def complete(self, spot: Spot, call: Call) -> lsp.CompletionList:
+    async def complete(self, asked: Asked[Spot], call: Call) -> lsp.CompletionList:
         """The menu for a spot. Raises `RpcError` (`CANCELLED`) where the text is another now."""
+        spot, uri = asked.params, asked.uri
         typed = typed_before(spot.line, spot.index)
         if typed is None:
             return lsp.CompletionList(is_incomplete=False, items=[])
-        files, sessions = await self._offers(spot.uri, typed.query, call)
-        document = self._desk.documents.open_document(spot.uri)
-        if document is None or document.version != spot.version:
-            raise RpcError(ErrorKind.CANCELLED, "The document has changed since.")
+        files, sessions = await self._offers(uri, typed.query, call)
+        self._desk.document(asked)
         count = self._desk.documents.units.count
         client = self._desk.client
         menu = Menu(
-            uri=spot.uri,
+            uri=uri,
             replaced=lsp.Range(
                 lsp.Position(spot.number, count(spot.line[: typed.at])),
                 lsp.Position(spot.number, count(spot.line[: spot.index])),

@@ -6,7 +6,7 @@ Knows no method of the protocol but the two that tell people something.
 """
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from lsprotocol import types as lsp
 
@@ -15,11 +15,11 @@ from sessionref.handlers import Handlers
 from sessionref.reference.glance import Glance
 from sessionref.sessions.workers import Workers
 from sessionref_protocol import ecmascript, types
-from sessionref_protocol.errors import RpcError
+from sessionref_protocol.errors import ErrorKind, RpcError
 from sessionref_protocol.mention import Hit
 
 from . import shapes
-from .documents import Documents, path_of
+from .documents import Document, Documents, path_of
 from .files import Found
 from .listing import Listing
 from .mentions import references
@@ -27,6 +27,18 @@ from .settings import SECTION, Settings, read_settings
 
 _ANSWER_SECONDS: Final = 60.0
 """How long an editor may think about what it is asked; it may ask its user."""
+
+
+P = TypeVar("P")
+
+
+class Asked(NamedTuple, Generic[P]):
+    """A request about a document, as it came in."""
+
+    params: P
+    uri: str
+    version: int | None
+    """Of the document; None where it is not open."""
 
 
 class Desk:
@@ -50,6 +62,20 @@ class Desk:
     def close(self) -> None:
         """The editor is gone."""
         self._listing.close()
+
+    def asked(self, params: P, uri: str) -> Asked[P]:
+        """A request about a document as it is now."""
+        document = self.documents.open_document(uri)
+        return Asked(params, uri, None if document is None else document.version)
+
+    def document(self, asked: Asked[Any]) -> Document | None:
+        """The document, if it was open. Raises `RpcError` (`CANCELLED`) if it is another now."""
+        document = self.documents.open_document(asked.uri)
+        if asked.version is None:
+            return None
+        if document is None or document.version != asked.version:
+            raise RpcError(ErrorKind.CANCELLED, "The document has changed since.")
+        return document
 
     def configure(self, changed: object) -> None:
         """Take over settings; those that are not named stay as the editor started us with."""

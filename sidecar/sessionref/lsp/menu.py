@@ -20,8 +20,6 @@ _LABEL_UNITS = 120
 class Spot(msgspec.Struct, frozen=True, kw_only=True):
     """Where a completion was asked for, as the document was when it was asked."""
 
-    uri: str
-    version: int | None
     line: str
     index: int
     """Of the cursor in the line."""

@@ -7,11 +7,9 @@ Source: issue "`@` completion in every editor"; the language server protocol 3.1
 """
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, TypeVar
 
-import anyio
 import msgspec
 from lsprotocol import types as lsp
 from msgspec import Raw
@@ -22,15 +20,13 @@ from sessionref.dispatcher import Awaited, Call, Dispatcher, Route
 from sessionref.handlers import Handlers
 from sessionref.sessions.workers import Workers
 from sessionref_protocol import types
-from sessionref_protocol.errors import ErrorKind, RpcError
 
-from . import actions, markdown, preview, shapes
+from . import actions, shapes
 from .commands import Commands
 from .completion import Completion
-from .desk import Desk
-from .documents import Document
-from .mentions import Judged, mention_at, mentions_in, mentions_of
+from .desk import Asked, Desk
 from .menu import Spot
+from .reading import Reading
 from .settings import SECTION
 from .watch import Watch
 
@@ -48,8 +44,6 @@ _OURS: Final = (
     "describeTranscript",
     "status",
 )
-_PICKS: Final = 3
-"""How many other sessions a mention that is at fault is offered."""
 
 
 class LanguageServer:
@@ -70,6 +64,7 @@ class LanguageServer:
         self._desk = Desk(handlers, dispatcher, workers)
         self._completion = Completion(self._desk)
         self._watch = Watch(self._desk)
+        self._reading = Reading(self._desk, self._watch)
         self._commands = Commands(self._desk)
         self._news: asyncio.Task[None] | None = None
         """Asks for settings that have changed."""
@@ -101,11 +96,22 @@ class LanguageServer:
                 self._completion.spot, awaited=_answered(self._completion.complete), lane=_lane
             ),
             "completionItem/resolve": _awaited(lsp.CompletionItem, self._completion.resolve),
-            "textDocument/hover": _awaited(lsp.HoverParams, self._hover),
-            "textDocument/inlayHint": _awaited(lsp.InlayHintParams, self._hints),
-            "textDocument/codeAction": _awaited(lsp.CodeActionParams, self._actions),
+            "textDocument/hover": self._about(lsp.HoverParams, self._reading.hover),
+            "textDocument/inlayHint": self._about(lsp.InlayHintParams, self._reading.inlay_hints),
+            "textDocument/codeAction": self._about(
+                lsp.CodeActionParams, self._reading.code_actions
+            ),
             "workspace/executeCommand": _awaited(lsp.ExecuteCommandParams, self._commands.execute),
         }
+
+    def _about(self, kind: type[P], handle: Callable[[Any, Call], Awaitable[object]]) -> Route:
+        """Of a request about a document: which text it is about is settled here and now."""
+
+        def read(params: Raw | None) -> Asked[Any]:
+            asked: Any = shapes.read(kind, params)
+            return self._desk.asked(asked, asked.text_document.uri)
+
+        return Route(read, awaited=_answered(handle))
 
     # Life
 
@@ -189,89 +195,10 @@ class LanguageServer:
         for folder in params.event.added:
             self._desk.documents.add_folder(folder)
 
-    # Reading what is there
 
-    async def _hover(self, params: lsp.HoverParams) -> lsp.Hover | None:
-        document = self._desk.documents.open_document(params.text_document.uri)
-        hit = None if document is None else mention_at(document, params.position)
-        if document is None or hit is None or hit.session_id is None:
-            return None
-        range_ = document.range(hit.start, hit.end)
-        glanced = await self._desk.glance(document.uri, hit.session_id)
-        as_markdown = self._desk.client.markdown_hover
-        content = preview.content(glanced, time.time(), as_markdown=as_markdown)
-        return lsp.Hover(content, range_)
-
-    async def _hints(self, params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
-        document = self._desk.documents.open_document(params.text_document.uri)
-        hits = [] if document is None else mentions_in(document, params.range)
-        assert document is not None or not hits
-        places = [(hit, document.position(hit.end)) for hit in hits] if document else []
-        hints = []
-        for hit, position in places:
-            title = await self._desk.new_title(params.text_document.uri, hit)
-            if title is not None:
-                shown = markdown.shortened(title, 80)
-                hints.append(lsp.InlayHint(position, f"now: {shown}", padding_left=True))
-        return hints
-
-    async def _actions(
-        self, params: lsp.CodeActionParams
-    ) -> list[lsp.CodeAction] | list[lsp.Command]:
-        document = self._desk.documents.open_document(params.text_document.uri)
-        if document is None or not mentions_of(document):
-            return []
-        version = document.version
-        judged = {each.hit: each for each in await self._watch.judge(document)}
-        made = actions.Actions(document, versioned=self._desk.client.versioned_edits)
-        offered: list[lsp.CodeAction] = []
-        for hit in mentions_in(document, params.range):
-            title = await self._desk.new_title(document.uri, hit)
-            if title is not None and hit.session_id is not None:
-                offered.append(made.refresh(hit, hit.session_id, title))
-            if hit in judged:
-                offered.append(made.remove(judged[hit]))
-                offered += await self._picks(document, made, judged[hit])
-            elif hit.session_id is not None:
-                offered.append(made.preview(hit, hit.session_id))
-        if document.version != version:
-            raise RpcError(ErrorKind.CANCELLED, "The document has changed since.")
-        wanted = params.context.only
-        found = [
-            each
-            for each in (*offered, made.expand())
-            if not wanted or any(_is_kind(each.kind or "", kind) for kind in wanted)
-        ]
-        if self._desk.client.action_literals:
-            return found
-        return [each.command for each in found if each.command is not None and each.edit is None]
-
-    async def _picks(
-        self, document: Document, made: actions.Actions, judged: Judged
-    ) -> list[lsp.CodeAction]:
-        """Other sessions for a mention that is at fault, of a like label or else the best; and the
-        whole menu.
-        """
-        call = Call(anyio.current_time(), lambda _: None)
-        label = judged.hit.label or ""
-        alike = await self._desk.candidates(document.uri, label, call)
-        mentioned = {hit.session_id for hit in mentions_of(document)}
-        found = alike or await self._desk.candidates(document.uri, "", call)
-        others = [each for each in found if each.session_id not in mentioned][:_PICKS]
-        query = label if alike and label.isprintable() else ""
-        return [
-            *made.pick_again(judged, others),
-            made.pick_anew(judged, query, self._desk.settings.retrigger_command),
-        ]
-
-
-def _lane(spot: Spot) -> tuple[str, str]:
+def _lane(asked: Asked[Spot]) -> tuple[str, str]:
     """A later completion in the same document makes one before it pointless."""
-    return "completion", spot.uri
-
-
-def _is_kind(kind: str, wanted: str) -> bool:
-    return not wanted or kind == wanted or kind.startswith(wanted + ".")
+    return "completion", asked.uri
 
 
 def _heeded(kind: type[P], heed: Callable[[P], None]) -> Route:
