@@ -250,12 +250,6 @@ class Sidecar:
     def close_stdin(self) -> None:
         self._stdin.close()
 
-    def close_stdout(self) -> None:
-        """Leave, without ever having read."""
-        assert not self._reading
-        self._reading = True
-        self._stdout.close()
-
     def signal(self, number: signal.Signals) -> None:
         self.process.send_signal(number)
 
