@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -59,10 +60,11 @@ func TestPreStepIsCancelledWhateverThePolicy(t *testing.T) {
 	sidecar := with(t, &memory{read: read})
 	ctx, cancel := context.WithCancel(within(t))
 	came := make(chan error, 1)
+	message := json.RawMessage(fmt.Sprintf(asking, missing))
 	go func() {
 		_, err := sidecar.PreStep(ctx, sessionref.PreStepParams{
 			Agent:    agent,
-			Decision: sessionref.Enter(json.RawMessage(`{"source":{"kind":"user"},"content":[{"type":"text","text":"` + missing + `"}]}`)),
+			Decision: sessionref.Enter(message),
 			Policy:   sessionref.NeverBlock,
 		})
 		came <- err
@@ -95,7 +97,8 @@ func TestTheDeadlineOfARequestIsTheSidecars(t *testing.T) {
 		Agent:       agent, Content: json.RawMessage("[]"), References: refer("login"),
 	})
 	var failure *sessionref.Error
-	if !errors.As(err, &failure) || failure.Code != sessionref.CodeTimedOut || !errors.Is(err, sessionref.ErrRetryable) {
+	if !errors.As(err, &failure) || failure.Code != sessionref.CodeTimedOut ||
+		!errors.Is(err, sessionref.ErrRetryable) {
 		t.Error(err)
 	}
 }

@@ -284,14 +284,16 @@ func TestQuestionsAreAnsweredWithTheirIdsAsTheyAre(t *testing.T) {
 			return nil, errors.New("a secret")
 		}
 	})
+	const big = `123456789012345678901234567890`
 	failed := `"error":{"code":-32603,"message":"The host could not answer.","data":{"retryable":false}}}`
 	for question, want := range map[string]string{
-		`"id":9007199254740993,"method":"raw","params":{"n":1.0}`: `"id":9007199254740993,"result":{"n":1.0}}`,
-		`"id":123456789012345678901234567890,"method":"nothing"`:  `"id":123456789012345678901234567890,"result":null}`,
-		`"id":"\ud83d<1>","method":"nothing"`:                     `"id":"\ud83d<1>","result":null}`,
-		`"id":1,"method":"broken"`:                                `"id":1,` + failed,
-		`"id":2,"method":"other"`:                                 `"id":2,` + failed,
-		`"id":3,"method":"known"`:                                 `"id":3,"error":{"code":-32601,"message":"No.","data":{"retryable":false}}}`,
+		`"id":9007199254740993,"method":"raw","params":{"n":1.0}`: `"id":9007199254740993,` +
+			`"result":{"n":1.0}}`,
+		`"id":` + big + `,"method":"nothing"`: `"id":` + big + `,"result":null}`,
+		`"id":"\ud83d<1>","method":"nothing"`: `"id":"\ud83d<1>","result":null}`,
+		`"id":1,"method":"broken"`:            `"id":1,` + failed,
+		`"id":2,"method":"other"`:             `"id":2,` + failed,
+		`"id":3,"method":"known"`:             `"id":3,"error":{"code":-32601,"message":"No.","data":{"retryable":false}}}`,
 	} {
 		p.say(`{"jsonrpc":"2.0",` + question + `}`)
 		p.hears(`{"jsonrpc":"2.0",` + want)

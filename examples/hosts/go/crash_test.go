@@ -82,7 +82,7 @@ func TestACrashFailsWhatIsInFlightAndTheNextRequestWorks(t *testing.T) {
 			t.Error("the same process")
 		}
 	}
-	memory.read, memory.sessions = nil, []session{live("login", "", testkit.User("as it is now"))}
+	memory.read, memory.sessions = nil, []session{live("login", "", user("as it is now"))}
 	result, err := prepare(within(t), sidecar, "login")
 	if err != nil || texts(t, result.AdditionalContext) != "login: as it is now" {
 		t.Errorf("%+v (%v)", result, err)
@@ -257,7 +257,8 @@ func TestNoDescriptorIsLeftOpen(t *testing.T) {
 		if err := sidecar.Close(within(t)); err != nil {
 			t.Error(err)
 		}
-		if _, err := sessionref.Start(within(t), sessionref.Options{Command: []string{"/nowhere"}}); err == nil {
+		nowhere := sessionref.Options{Command: []string{"/nowhere"}}
+		if _, err := sessionref.Start(within(t), nowhere); err == nil {
 			t.Error("it started")
 		}
 	}

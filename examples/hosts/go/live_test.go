@@ -137,8 +137,8 @@ func failsAtTheHost(t *testing.T, err error) {
 func TestLiveSessionsAreAheadOfTheDiskAndComeInPages(t *testing.T) {
 	odd := sessionref.Text("\xed\xa0\xbd/<live>")
 	memory := &memory{sessions: []session{
-		live("login", "Login now", testkit.User("as it is now")),
-		live(odd, "Only live", testkit.User("1"), testkit.User("2"), testkit.User("3"), testkit.User("\ufeff<4>"), testkit.User("5")),
+		live("login", "Login now", user("as it is now")),
+		live(odd, "Only live", user("1"), user("2"), user("3"), user("\ufeff<4>"), user("5")),
 	}}
 	sidecar := with(t, memory)
 	result, err := prepare(within(t), sidecar, "login", odd, "other")
@@ -299,7 +299,7 @@ func TestALiveSessionMayAskTheSidecarItself(t *testing.T) {
 		if err != nil {
 			return nil, err
 		}
-		each := live(id, "", testkit.User(string(result.Text)))
+		each := live(id, "", user(string(result.Text)))
 		return sessionref.Page(each.header, each.events, nil), nil
 	}
 	result, err := prepare(within(t), sidecar, "live")
@@ -309,8 +309,8 @@ func TestALiveSessionMayAskTheSidecarItself(t *testing.T) {
 }
 
 func TestPagesAreBounded(t *testing.T) {
-	each := live("live", "", testkit.User(strings.Repeat("a", 5<<20)), testkit.User(strings.Repeat("b", 5<<20)),
-		testkit.User(strings.Repeat("c", 2<<20)), testkit.User(strings.Repeat("d", 9<<20)))
+	each := live("live", "", user(strings.Repeat("a", 5<<20)), user(strings.Repeat("b", 5<<20)),
+		user(strings.Repeat("c", 2<<20)), user(strings.Repeat("d", 9<<20)))
 	var after *int64
 	var told []string
 	for {

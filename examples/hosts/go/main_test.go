@@ -20,7 +20,10 @@ import (
 
 const patience = 60 * time.Second
 
-var agent = sessionref.Agent{ID: "agent", Cwd: testkit.Project}
+var (
+	agent = sessionref.Agent{ID: "agent", Cwd: testkit.Project}
+	user  = testkit.User
+)
 
 func TestMain(m *testing.M) {
 	if mode := os.Getenv("FAKE_SIDECAR"); mode != "" {

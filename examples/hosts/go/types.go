@@ -87,21 +87,15 @@ type ServerCapabilities struct {
 	Policies []string `json:"policies"`
 }
 
-// Limits are its bounds.
+// Limits are those of its bounds that a host may run into. `initialize` tells more of them.
 type Limits struct {
-	MaxLineBytes         int   `json:"maxLineBytes"`
-	MaxRequestsInFlight  int   `json:"maxRequestsInFlight"`
-	MaxQueuedOutputBytes int64 `json:"maxQueuedOutputBytes"`
-	EOFDrainSeconds      int   `json:"eofDrainSeconds"`
-	MaxRecordBytes       int64 `json:"maxRecordBytes"`
-	MaxZstdWindowBytes   int64 `json:"maxZstdWindowBytes"`
-	MaxHeaderBytes       int64 `json:"maxHeaderBytes"`
-	MaxLineNesting       int   `json:"maxLineNesting"`
-	MaxNesting           int   `json:"maxNesting"`
-	HostAnswerSeconds    int   `json:"hostAnswerSeconds"`
-	MaxPageBytes         int64 `json:"maxPageBytes"`
-	MaxConcurrentReads   int   `json:"maxConcurrentReads"`
-	MaxAbandonedReads    int   `json:"maxAbandonedReads"`
+	// MaxLineBytes and MaxLineNesting bound what is sent; what exceeds them fails here already.
+	MaxLineBytes   int `json:"maxLineBytes"`
+	MaxLineNesting int `json:"maxLineNesting"`
+	// MaxRequestsInFlight is how many calls there may be at once; more are CodeBusy.
+	MaxRequestsInFlight int `json:"maxRequestsInFlight"`
+	// HostAnswerSeconds is how long a LiveSessions has for an answer.
+	HostAnswerSeconds int `json:"hostAnswerSeconds"`
 }
 
 // promisedLimits hold until a sidecar has told its own.
