@@ -316,6 +316,11 @@ export interface Limits {
   maxQueuedOutputBytes: number;
   eofDrainSeconds: number;
   maxRecordBytes: number;
+  maxRecordTokens: number;
+  maxOddRecordBytes: number;
+  maxReadSeconds: number;
+  maxSessionBytes: number;
+  maxTitleBytes: number;
   maxZstdWindowBytes: number;
   maxHeaderBytes: number;
   maxLineNesting: number;
