@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from sessionref.config import LIMITS, MIB
+from sessionref.sessions.activity import last_activity
 from sessionref.sessions.fold import LogFold
 from sessionref.sessions.generations import generation
 from sessionref.sessions.large import LARGE_BYTES, check_large
@@ -165,6 +166,41 @@ def test_a_large_record_of_an_odd_shape_is_refused() -> None:
     assert degraded.count == 1
     known = {"type": "todo/write", "data": "x" * LIMITS.max_odd_record_bytes}
     assert fold([known]).captured_through_seq == 0
+
+
+def test_each_escape_in_a_large_record_of_an_odd_shape_counts_as_much_as_it_costs() -> None:
+    escapes = b"\\ud83d" * 200_000
+    record = spell({"seq": 0, **user("TEXT")})
+    assert reason([record.replace(b"TEXT", escapes)]).startswith("a record of an odd shape")
+    small = LARGE_BYTES // 12
+    assert len(fold([record.replace(b"TEXT", escapes[: small * 6])]).nodes[0].text) == small
+
+
+X = "x" * LARGE_BYTES
+
+
+@pytest.mark.parametrize(
+    ("row", "active"),
+    [
+        ({"type": "tool/call", "seq": 0, "time": 5, "data": X}, 5),
+        ({"type": "tool/call", "seq": 0, "time": 5.0, "data": [{"dt": [1]}, X]}, 5),
+        ({"type": "tool/call", "seq": 0, "time": -5, "data": X}, None),
+        ({"type": "tool/call", "seq": 0, "time": None, "data": X}, None),
+        ({"type": "future/thing", "seq": 0, "seq0": 0, "time0": 7, "data": {"dt": [], "x": X}}, 7),
+        ({"type": "future/thing", "seq": 0, "seq0": 0, "time0": 7, "data": X}, None),
+        (PACKED | {"time0": 5, "data": DELTAS | {"texts": [X, "a"], "dt": [3]}}, 8),
+        ({"seq": 0, "time": 5, **user(X)}, 5),
+    ],
+)
+def test_a_large_record_tells_when_it_was(row: Any, active: int | None) -> None:
+    """And is not kept for that, as others are."""
+    log = LogFold(generation(0))
+    record = spell(row)
+    assert len(record) > LARGE_BYTES
+    log.feed([record])
+    assert log.reading(HEADER).last_activity_at == active
+    assert last_activity([record], log.last_seq) == active
+    assert len(log._latest[0]) < 100 or row.get("data") == X
 
 
 def test_citations_of_seqs_that_collide_take_no_longer_than_others() -> None:

@@ -18,7 +18,7 @@ from msgspec import UNSET
 from sessionref.config import LIMITS
 from sessionref.sessions.activity import last_activity
 from sessionref.sessions.generations import Generation
-from sessionref.sessions.large import LARGE_BYTES, check_large
+from sessionref.sessions.large import LARGE_BYTES, brief, check_large, is_too_odd
 from sessionref.sessions.model import Degraded, Header, Node, ReadError, Reading, Voice
 from sessionref.sessions.records import (
     BadRecordError,
@@ -177,6 +177,8 @@ class LogFold:
                 done += 1
         if self.weight > self._max_bytes:
             raise ReadError("corrupt", "the session says more than we keep of any")
+        if self._latest and len(self._latest[-1]) > LARGE_BYTES:
+            self._latest[-1] = brief(self._latest[-1])
 
     @property
     def weight(self) -> int:
@@ -275,7 +277,7 @@ class LogFold:
 
     def _apply_refused(self, line: bytes) -> None:
         """A line that the decoder of ordinary rows did not take."""
-        if len(line) > LIMITS.max_odd_record_bytes:
+        if is_too_odd(line):
             raise self._refusal("a record of an odd shape is larger than any that we read")
         try:
             if not self._dropping:

@@ -27,6 +27,7 @@ _ESCAPED: Final = re.compile(rb"\\u(?!00)")
 """Where such a character occurs, all others of its text may take four bytes, too."""
 
 _NOTHING: Final = Raw()
+_ESCAPE_BYTES: Final = 64
 _LONGEST_TYPE: Final = 200
 
 _CONVERSATION: Final = frozenset({"user/message", "assistant/message"})
@@ -51,6 +52,44 @@ class _Message(msgspec.Struct, frozen=True, gc=False):
 class _Block(msgspec.Struct, frozen=True, gc=False):
     text: Raw = _NOTHING
     id: Raw = _NOTHING
+
+
+class _Brief(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    seq: Raw = _NOTHING
+    time: Raw = _NOTHING
+    seq0: Raw = _NOTHING
+    time0: Raw = _NOTHING
+    data: Raw = _NOTHING
+
+
+class _Deltas(msgspec.Struct, frozen=True, gc=False):
+    dt: Raw
+
+
+def brief(record: bytes) -> bytes:
+    """A record that tells of its seq and its time what this one does, and is not large.
+
+    The same, where that can't be had without much more.
+    """
+    try:
+        told = msgspec.json.decode(record, type=_Brief)
+        deltas = Raw(b"0")
+        if told.seq0:
+            deltas = Raw(msgspec.json.encode(msgspec.json.decode(told.data, type=_Deltas)))
+        return msgspec.json.encode(msgspec.structs.replace(told, data=deltas))
+    except (msgspec.DecodeError, RecursionError):
+        return record
+
+
+def is_too_odd(record: bytes) -> bool:
+    """Whether a record is too large for being read with care, part by part, and copied for that.
+
+    Each escape of a character counts as much as it costs.
+    """
+    if len(record) <= LARGE_BYTES:
+        return False
+    escapes = record.count(b"\\u")
+    return len(record) + _ESCAPE_BYTES * escapes > LIMITS.max_odd_record_bytes
 
 
 def check_large(record: bytes, room: int) -> None:

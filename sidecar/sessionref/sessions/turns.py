@@ -6,6 +6,8 @@ threads; knows no logs. Source: the contract, section 6, rules 2 and 9.
 """
 
 import threading
+from collections.abc import Callable
+from functools import cache
 from typing import Final
 
 from sessionref.config import MIB
@@ -39,5 +41,24 @@ class Turns:
         """A read has ended."""
         with self._changed:
             if self._owner is read:
+                give_back()
                 self._owner = None
                 self._changed.notify()
+
+
+def give_back() -> None:
+    """Give the system what is free. The C library keeps some for each thread that ever took it."""
+    trim = _trim()
+    if trim is not None:
+        trim(0)
+
+
+@cache
+def _trim() -> Callable[[int], int] | None:
+    import ctypes  # few processes ever need it
+
+    try:
+        trim: Callable[[int], int] = ctypes.CDLL(None).malloc_trim
+    except (AttributeError, OSError, TypeError):
+        return None  # not a library that keeps anything, as far as we know
+    return trim
