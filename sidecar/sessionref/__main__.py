@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from types import TracebackType
 
 from .cli import commands, streams
 from .cli.exits import Exit
@@ -52,7 +53,15 @@ def _run(command: str, rest: Sequence[str]) -> int:
             parser().error(f"there is no command {command[:80]!r}; see sessionref --help")
     gc.freeze()
     gc.enable()
+    sys.excepthook = _confess
     return run(rest)
+
+
+def _confess(_: type[BaseException], error: BaseException, __: TracebackType | None) -> None:
+    """A fault of ours that nobody caught. What it says may be of a transcript."""
+    from sessionref.faults import told
+
+    print(told(error), file=sys.stderr)
 
 
 def _leave_on_signals() -> None:

@@ -21,6 +21,7 @@ from sessionref.config import (
     default_cache_folder,
     default_root,
 )
+from sessionref_protocol.display import printable
 
 from . import commands, exits
 
@@ -42,6 +43,11 @@ SESSIONREF_OMISSIONS, SESSIONREF_NO_ARCHIVED, SESSIONREF_NO_SUBAGENTS, SESSIONRE
 SESSIONREF_INDEX_PREVIEWS; SESSIONREF_LOG_LEVEL, SESSIONREF_LOG_FILE. An option wins over its
 variable. SESSIONREF_CACHE_DIR is the folder of the index, by default where the system has caches.
 """
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        super().error(printable(message))  # it may quote what was pasted
 
 
 def shell_parser(command: str, description: str) -> argparse.ArgumentParser:
@@ -73,7 +79,7 @@ def seconds_to_wait(made: argparse.ArgumentParser, options: argparse.Namespace) 
 
 def parser(command: str = "") -> argparse.ArgumentParser:
     """The options that every command takes."""
-    made = argparse.ArgumentParser(
+    made = _Parser(
         prog=f"sessionref {command}".strip(),
         description="Refer from one agent session to another.",
         epilog="\n".join((commands.table(), exits.table(), _VARIABLES)),

@@ -19,7 +19,6 @@ from sessionref.dispatcher import Dispatcher, Route
 from sessionref.sessions.stop import Stop
 from sessionref.sessions.workers import Workers
 from sessionref_protocol.connection import Connection
-from sessionref_protocol.display import printable
 from sessionref_protocol.framing import Mode
 
 from .exits import Exit
@@ -89,7 +88,7 @@ async def _report_missing_roots(roots: Sequence[str], workers: Workers) -> None:
     """Say once which roots are not there; they count as empty until they are."""
     for root in roots:
         if not await workers.run(partial(_is_folder, root)):
-            _log.warning("There is no folder of sessions at %s", printable(root))
+            _log.warning("There is no folder of sessions at %s", root)
 
 
 def _is_folder(path: str, _: Stop) -> bool:

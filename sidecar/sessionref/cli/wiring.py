@@ -21,6 +21,7 @@ from sessionref.sessions.dsh import DshStore
 from sessionref.sessions.index import Index
 from sessionref.sessions.workers import Workers
 from sessionref_protocol import types
+from sessionref_protocol.display import printable
 from sessionref_protocol.types import Agent
 
 from .exits import Exit
@@ -93,7 +94,8 @@ def start_log(settled: Config) -> stdio.Outlet:
     try:
         return logs.configure(settled)
     except OSError as error:
-        print(f"sessionref: --log-file: {error.strerror}: {settled.log_file}", file=sys.stderr)
+        where = printable(settled.log_file or "")
+        print(f"sessionref: --log-file: {error.strerror}: {where}", file=sys.stderr)
         stdio.leave(Exit.USAGE)
 
 

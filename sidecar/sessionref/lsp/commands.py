@@ -100,9 +100,13 @@ class Commands:
             self._folder = tempfile.mkdtemp(prefix="sessionref-")
         self._shown += 1
         path = os.path.join(self._folder, f"snapshot-{self._shown}.txt")
-        with open(path, "wb") as file:
+        with open(path, "xb", opener=_for_us_alone) as file:
             file.write(ecmascript.to_utf8(text))
         return path
+
+
+def _for_us_alone(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _call() -> Call:

@@ -1,42 +1,40 @@
-"""A file of our own in the user's cache folder that nobody else can read or put in our place.
+"""A file of our own in the user's cache folder, and the folder: 0700, and nobody else's.
 
-The file is 0600 in a folder that is 0700, and no symbolic link is followed to either. Where the
-system has no such modes (Windows), the folder of the user's profile protects it. This module knows
-not what is in the file. Source: issue "instant at ten thousand sessions", 1.
+Nothing that somebody else put there is used, in place of the file or of those that SQLite keeps
+beside it. What makes a file our own is `ownfile`'s concern. This module knows not what is in the
+file. Source: issue "instant at ten thousand sessions", 1.
 """
 
 import errno
 import os
 import stat
+from contextlib import suppress
 from typing import Final
 
-_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+from sessionref.ownfile import OTHERS, check_own, check_owner, check_way, open_own
+
 _SHARED: Final = stat.S_ISVTX
 """Marks folders that are for everybody, as `/tmp` is."""
 
-_FLAGS: Final = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+COMPANIONS: Final = ("-wal", "-shm", "-journal")
 
 
 def private_file(folder: str, name: str) -> str:
     """The path of a file in a folder, both made if need be, and made private. Raises OSError."""
     _make_private(folder)
     path = os.path.join(folder, name)
-    if os.path.islink(path):  # for systems without O_NOFOLLOW
-        raise OSError(errno.ELOOP, "it is a symbolic link", path)
-    descriptor = os.open(path, _FLAGS, 0o600)
+    _check_companions(path)
+    descriptor = open_own(path, os.O_RDWR)
     try:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(errno.EINVAL, "it is no regular file", path)
-        _check_owner(found, path)
-        if os.name != "nt" and found.st_mode & _OTHERS:
-            os.fchmod(descriptor, 0o600)
     finally:
         os.close(descriptor)
     return path
 
 
 def _make_private(folder: str) -> None:
+    check_way(folder)
     os.makedirs(os.path.dirname(folder), 0o700, exist_ok=True)
     try:
         os.mkdir(folder, 0o700)
@@ -44,13 +42,15 @@ def _make_private(folder: str) -> None:
         found = os.lstat(folder)
         if not stat.S_ISDIR(found.st_mode):
             raise OSError(errno.ENOTDIR, "its folder is a link, or no folder", folder) from None
-        _check_owner(found, folder)
-        if os.name != "nt" and found.st_mode & _OTHERS:
+        check_owner(found, folder)
+        if os.name != "nt" and found.st_mode & OTHERS:
             if found.st_mode & _SHARED:
                 raise OSError(errno.EPERM, "its folder is everybody's", folder) from None
             os.chmod(folder, 0o700)
 
 
-def _check_owner(found: os.stat_result, path: str) -> None:
-    if os.name != "nt" and found.st_uid != os.geteuid():
-        raise OSError(errno.EPERM, "it belongs to somebody else", path)
+def _check_companions(path: str) -> None:
+    """Files beside it that SQLite opens by their names; the folder may have been open to others."""
+    for suffix in COMPANIONS:
+        with suppress(FileNotFoundError):
+            check_own(os.lstat(path + suffix), path + suffix)

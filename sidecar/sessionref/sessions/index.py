@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
-from sessionref.sessions.cachefolder import private_file
+from sessionref.sessions.cachefolder import COMPANIONS, private_file
 from sessionref.sessions.paths import Key
 
 if TYPE_CHECKING:  # importing it takes a while, and nobody may ever ask for a session
@@ -27,7 +27,6 @@ T = TypeVar("T")
 _log: Final = logging.getLogger(__name__)
 
 FILE: Final = "index.sqlite3"
-_COMPANIONS: Final = ("", "-wal", "-shm", "-journal")
 
 _VERSION: Final = 2
 """Of the tables and of what is in the rows; an older file is emptied, a newer one is left alone."""
@@ -179,7 +178,7 @@ class Index:
         """Remove a damaged file. Whether that was possible."""
         self._tell("was damaged and is made anew", error)
         try:
-            for companion in _COMPANIONS:
+            for companion in ("", *COMPANIONS):
                 with suppress(FileNotFoundError):
                     os.remove(self.path + companion)
         except OSError:
