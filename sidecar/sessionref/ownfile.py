@@ -32,7 +32,10 @@ def open_own(path: str, flags: int) -> int:
     try:
         found = os.fstat(descriptor)
         if not stat.S_ISCHR(found.st_mode):
-            check_own(found, path)
+            if stat.S_ISFIFO(found.st_mode):
+                check_owner(found, path)
+            else:
+                check_own(found, path)
             if os.name != "nt" and found.st_mode & OTHERS:
                 os.fchmod(descriptor, 0o600)
         if hasattr(os, "O_NONBLOCK"):
@@ -55,8 +58,8 @@ def check_way(path: str) -> None:
 
 
 def check_own(found: os.stat_result, path: str) -> None:
-    """Raises OSError where this is no file, or not the user's alone."""
-    if not (stat.S_ISREG(found.st_mode) or stat.S_ISFIFO(found.st_mode)):
+    """Raises OSError where this is no regular file, or not the user's alone."""
+    if not stat.S_ISREG(found.st_mode):
         raise OSError(errno.EINVAL, "it is no regular file", path)
     check_owner(found, path)
     if found.st_nlink > 1:
