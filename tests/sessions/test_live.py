@@ -1,6 +1,7 @@
 """The store of live sessions, over a host in memory that is slow, or fails."""
 
 import json
+import threading
 from collections.abc import Sequence
 
 import anyio
@@ -51,3 +52,23 @@ async def test_titles_that_come_in_time_and_one_that_does_not() -> None:
         "told": ("Told", True),
     }
     assert found["fails"] == Summary()
+
+
+@pytest.mark.asyncio
+async def test_a_live_session_waits_for_no_read_of_a_disk() -> None:
+    """Unless a page of it is so large that folding it would hold up everybody."""
+    workers, disk = Workers(1, 1), threading.Event()
+    store = LiveStore(Host(small="Small", large="x" * 1_000_000), workers)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(workers.run, lambda _: disk.wait())
+        await anyio.wait_all_tasks_blocked()
+        try:
+            with anyio.fail_after(5):
+                assert (await store.read("small")).title == "Small"
+            with anyio.move_on_after(0.05) as waiting:
+                await store.read("large")
+            assert waiting.cancelled_caught
+        finally:
+            disk.set()
+    large = await store.read("large")
+    assert large.captured_through_seq == 0

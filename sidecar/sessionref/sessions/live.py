@@ -13,6 +13,7 @@ from typing import Final, Protocol
 import anyio
 import msgspec
 
+from sessionref.config import KIB
 from sessionref.sessions.fold import LogFold
 from sessionref.sessions.generations import KNOWN, generation
 from sessionref.sessions.model import Entry, Header, Listing, ReadError, Reading, RootState, Summary
@@ -28,6 +29,9 @@ from sessionref.sessions.workers import Workers
 
 _CONCURRENT_READS: Final = 8
 """Sessions that are read from the host at one time."""
+
+_INLINE_BYTES: Final = 64 * KIB
+"""Events up to this size are folded on the event loop, where they wait for no read of a disk."""
 
 _TITLE_SECONDS: Final = 2.0
 """How long titles that only reading tells are waited for: at most half the time there is."""
@@ -184,8 +188,12 @@ class LiveStore:
             after = reached
 
     async def _feed(self, fold: LogFold, events: Sequence[bytes]) -> None:
+        lines = list(events)
         try:
-            await self._workers.run(lambda _: fold.feed(list(events)))
+            if sum(map(len, lines)) <= _INLINE_BYTES:
+                fold.feed(lines)
+            else:
+                await self._workers.run(lambda _: fold.feed(lines))
         except ReadError as error:
             if error.cause != "corrupt":
                 raise
