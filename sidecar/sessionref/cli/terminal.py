@@ -66,11 +66,12 @@ def progress(what: str) -> Iterator[Report]:
 
 
 def write_json(value: object) -> None:
-    """One line of JSON on stdout. On a terminal, what could deceive people is spelled out in it."""
-    line = ecmascript.encode(value)
-    if sys.stdout.isatty():
-        line = json_printable(line.decode()).encode()
-    streams.write(line + b"\n", sys.stdout)
+    """One line of JSON on stdout. What could deceive people is spelled out in it.
+
+    Not on a terminal only, since what goes through a pipe may well end on one.
+    """
+    line = json_printable(ecmascript.encode(value).decode())
+    streams.write(line.encode() + b"\n", sys.stdout)
 
 
 def write_text(text: str, stream: TextIO) -> None:
