@@ -4,14 +4,20 @@ import ctypes
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from faults import matrix
 from faults.world import World
+from support import logs
+from support.requests import BIG_ID
 from support.sidecar import FramingName
 
 _PR_SET_CHILD_SUBREAPER = 36
+
+LARGE_ROWS = 280_000
+LARGE_BYTES = 7 << 20
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -39,6 +45,19 @@ def world(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[World]:
     yield made
     changed_root = request.node.get_closest_marker("changes_root") is not None
     made.check_nothing_is_left(changed_root=changed_root)
+
+
+@pytest.fixture(scope="session")
+def large_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A session of which reading takes long, and that a process of its own helps to read."""
+    root = tmp_path_factory.mktemp("large")
+    log = logs.write_long_log(root, BIG_ID, LARGE_ROWS, "x" * 60, cwd="/large")
+    padding = Random(1).randbytes(LARGE_BYTES).hex()
+    row = {"type": "todo/write", "seq": LARGE_ROWS, "time": 1, "data": {"padding": padding}}
+    with log.open("ab") as file:
+        file.write(logs.frame([logs.line(row)]))
+    assert log.stat().st_size > LARGE_BYTES
+    return root
 
 
 @pytest.fixture

@@ -74,6 +74,12 @@ SIGKILL = Fault(
     "nothing wrong, nothing twice",
     (-9,),
 )
+KILLED_AT_LARGE = Fault(
+    "SIGKILL while a process of its own helps to read a large log",
+    "nothing; that process goes, too",
+    (-9,),
+)
+HELPER_KILLED = Fault("a process of its own is killed", "everything")
 SUSPENDED = Fault(
     "suspended and resumed (SIGSTOP, SIGCONT)", "everything; cancels and deadlines hold"
 )
@@ -122,6 +128,8 @@ TABLE = (
     SIGTERM,
     SIGINT,
     SIGKILL,
+    KILLED_AT_LARGE,
+    HELPER_KILLED,
     SUSPENDED,
     CLOCK_SET,
     NO_DESCRIPTORS,

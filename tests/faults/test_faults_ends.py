@@ -14,8 +14,10 @@ from random import Random
 import pytest
 
 from faults.matrix import (
+    HELPER_KILLED,
     HOST_KILLED,
     HOST_KILLED_SIBLING,
+    KILLED_AT_LARGE,
     SIGINT,
     SIGKILL,
     SIGTERM,
@@ -39,6 +41,7 @@ from faults.world import (
     wait_until_stopped,
 )
 from support import logs, requests
+from support.live import snapshot
 from support.requests import AGENT, BIG_ID
 from support.sidecar import TIMEOUT, FramingName, Sidecar
 
@@ -96,8 +99,8 @@ def test_the_host_is_killed(world: World, big_root: Path, framing: FramingName) 
     wait = wait_for_orphan(sidecar)
     since = time.monotonic()
     host.kill()
+    host.wait(TIMEOUT)  # only now we are the parent
     world.ends(HOST_KILLED, wait, since)
-    host.wait(TIMEOUT)
 
 
 @shows(HOST_KILLED_SIBLING)
@@ -112,8 +115,8 @@ def test_the_host_is_killed_while_a_sibling_holds_the_pipes(
     sidecar, sibling = map(wait_for_orphan, born)
     since = time.monotonic()
     host.kill()
+    host.wait(TIMEOUT)  # only now we are the parent
     world.ends(HOST_KILLED_SIBLING, sidecar, since)
-    host.wait(TIMEOUT)
     assert world.processes() == born[1:]
     os.kill(born[1], signal.SIGKILL)
     assert sibling(TIMEOUT) == -signal.SIGKILL
@@ -268,6 +271,42 @@ def ask_anything(peer: Sidecar, random: Random) -> object:
     if random.random() < 0.2:
         peer.notify("$/cancelRequest", {"id": asked})
     return asked
+
+
+TWO_CORES = pytest.mark.skipif(
+    len(os.sched_getaffinity(0)) < 2, reason="on one core it has no processes of its own"
+)
+
+
+def read_with_help(world: World, peer: Sidecar) -> tuple[object, int]:
+    """Have a large log read: the request, and the process that helps, as soon as it is there."""
+    asked = peer.request("prepare", requests.prepare(BIG_ID))
+    deadline = time.monotonic() + TIMEOUT
+    while not (helpers := set(world.processes()) - {peer.process.pid}):
+        assert time.monotonic() < deadline
+    (helper,) = helpers
+    return asked, helper
+
+
+@shows(KILLED_AT_LARGE)
+@TWO_CORES
+def test_killed_while_a_process_of_its_own_helps(world: World, large_root: Path) -> None:
+    with world.start(more_roots=[large_root]) as peer:
+        read_with_help(world, peer)
+        since = time.monotonic()
+        peer.signal(signal.SIGKILL)
+        world.ends(KILLED_AT_LARGE, peer.wait, since)
+
+
+@shows(HELPER_KILLED)
+@TWO_CORES
+def test_a_process_of_its_own_is_killed(world: World, large_root: Path) -> None:
+    with world.start(more_roots=[large_root]) as peer:
+        asked, helper = read_with_help(world, peer)
+        os.kill(helper, signal.SIGKILL)
+        told = snapshot(peer.settle(asked, timeout=60))
+        assert told.reference["originalMessages"] == told.through == 280_000
+        world.stays(HELPER_KILLED, peer)
 
 
 @shows(SUSPENDED)
