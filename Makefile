@@ -22,7 +22,7 @@ export CGO_ENABLED := 1
 
 SECONDS ?= 600
 
-.PHONY: help install demo test test-clients fuzz bench check format schemas clean
+.PHONY: help install demo test test-clients fuzz bench soak check format schemas clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -71,6 +71,9 @@ fuzz: $(VENV)/.ready-to-fuzz ## fuzz all that reads bytes of others, SECONDS=600
 bench: install ## measure, beside floors; QUICK=1 for a minute's worth, ONLY=NAME for one group
 	@$(BIN)/python -m benchmarks $(if $(ONLY),--only $(ONLY)) \
 		$(if $(QUICK),--quick,$(if $(ONLY),,--out benchmarks/results))
+
+soak: install ## keep the program busy for SECONDS=600 and see that nothing is lost, or grows
+	@$(BIN)/python -m benchmarks.soak --seconds $(SECONDS)
 
 check: install ## format, lint, types, layers, schema drift
 	@$(BIN)/ruff format --check .

@@ -8,6 +8,7 @@ import itertools
 import json
 import os
 import re
+import select
 import subprocess
 import sys
 import time
@@ -92,6 +93,8 @@ class Peer:
         self._in = self._process.stdin
         self._out = self._process.stdout.fileno()
         self._heard = b""
+        self.exit_code: int | None = None
+        """Once it has ended."""
 
     def __enter__(self) -> Self:
         return self
@@ -100,11 +103,31 @@ class Peer:
         self._in.close()
         while os.read(self._out, _CHUNK):
             pass
-        self._process.wait(_LEAVE_SECONDS)
+        self.exit_code = self._process.wait(_LEAVE_SECONDS)
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+
+    @property
+    def process_id(self) -> int:
+        """Of the process."""
+        return self._process.pid
 
     def send(self, line: bytes) -> None:
         """Write a line, or several."""
         self._in.write(line)
+
+    def send_within(self, seconds: float, lines: bytes) -> None:
+        """Write lines. Raises `TimeoutError` where nothing of them is taken for so long."""
+        descriptor = self._in.fileno()
+        os.set_blocking(descriptor, False)
+        try:
+            left = memoryview(lines)
+            while left:
+                if not select.select([], [descriptor], [], seconds)[1]:
+                    raise TimeoutError("the process takes nothing")
+                left = left[os.write(descriptor, left) :]
+        finally:
+            os.set_blocking(descriptor, True)
 
     def answer(self) -> bytes:
         """The next line, with its line feed."""
@@ -113,6 +136,13 @@ class Peer:
             pieces.append(self._read())
         line, feed, self._heard = b"".join(pieces).partition(b"\n")
         return line + feed
+
+    def lines(self, seconds: float) -> list[bytes]:
+        """The lines that are there, without their line feeds; waits for some so long at most."""
+        if select.select([self._out], [], [], seconds)[0]:
+            *lines, self._heard = (self._heard + self._read()).split(b"\n")
+            return lines
+        return []
 
     def ask(self, line: bytes) -> bytes:
         """Write a line and wait for the answer."""
