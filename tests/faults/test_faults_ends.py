@@ -105,8 +105,11 @@ def test_the_host_is_killed(world: World, big_root: Path, framing: FramingName) 
 
 @shows(HOST_KILLED_SIBLING)
 @pytest.mark.usefixtures("reaper")
-@READS
-@pytest.mark.parametrize("pidfd", [True, False], ids=["told", "looking"])
+@pytest.mark.parametrize(
+    ("reads", "pidfd"),
+    [(False, True), (True, True), (True, False)],
+    ids=["idle", "in flight", "without pidfd"],
+)
 def test_the_host_is_killed_while_a_sibling_holds_the_pipes(
     world: World, big_root: Path, framing: FramingName, reads: bool, pidfd: bool
 ) -> None:

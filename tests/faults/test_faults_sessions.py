@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -27,7 +28,7 @@ from support import logs, requests
 from support.answers import everything
 from support.live import snapshot
 from support.requests import AGENT
-from support.sidecar import PROGRAM, FramingName, Sidecar, WireError
+from support.sidecar import PROGRAM, TIMEOUT, FramingName, Sidecar, WireError
 
 AS_MODES_SAY = [sys.executable, "-c", OBEYING_MODES, str(PROGRAM)]
 
@@ -238,8 +239,9 @@ def stop_while_open(peer: Sidecar, log: Path, request_id: object) -> bool:
 
     It has not, if we were so late that the request is answered.
     """
+    deadline = time.monotonic() + TIMEOUT
     while str(log) not in descriptors(peer) and not is_answered(peer, request_id):
-        continue
+        assert time.monotonic() < deadline
     peer.signal(signal.SIGSTOP)
     wait_until_stopped(peer)
     return str(log) in descriptors(peer)
