@@ -22,10 +22,10 @@ export CGO_ENABLED := 1
 
 SECONDS ?= 600
 
-.PHONY: help install demo test test-clients fuzz bench soak check format schemas clean
+.PHONY: help install demo test test-clients test-versions fuzz bench soak check format schemas clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(READY): pyproject.toml sidecar/sessionref/__init__.py
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -60,6 +60,9 @@ test-clients: install ## run the tests of other hosts and of editors; needs node
 	@mkdir -p $(VENV)/tmp
 	@cd $(GO) && TMPDIR="$(CURDIR)/$(VENV)/tmp" $(TRIED) go test -race -count=1 -v ./...
 
+test-versions: ## run the tests on every Python here, with lowest and newest dependencies; ONLY=3.13
+	@ONLY="$(ONLY)" PYTHON="$(PYTHON)" .ci/versions
+
 $(VENV)/.ready-to-fuzz: $(READY)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group fuzz
 	@touch $@
@@ -91,4 +94,4 @@ schemas: install ## generate schemas/ from the types
 
 clean: ## remove everything that was made
 	rm -rf tests/clients/node_modules $(TYPESCRIPT)/node_modules $(TYPESCRIPT)/build
-	rm -rf $(VENV) benchmarks/.cache .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .venv-versions benchmarks/.cache .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
