@@ -99,6 +99,18 @@ def test_paths_with_spaces_are_quoted_and_folders_keep_the_menu_open(editor: Edi
     assert editor.call("completionItem/resolve", file) == file
 
 
+def test_a_quote_that_the_editor_closed_is_replaced(editor: Editor) -> None:
+    editor.write('see @"src/with" and "')
+    file = editor.complete(0, 14)["items"][-1]
+    assert file["textEdit"]["newText"] == '@"src/with space/a.txt"'
+    editor.apply(file["textEdit"])
+    assert file["textEdit"]["range"]["end"] == {"line": 0, "character": 15}
+    assert editor.complete(0, 27)["items"] == []
+    editor.write('see @src/main" and')
+    (file,) = editor.complete(0, 13)["items"]
+    assert file["textEdit"]["range"]["end"] == {"line": 0, "character": 13}
+
+
 def test_sessions_are_there_where_no_files_are(editor: Editor, workspace: Path) -> None:
     os.rename(workspace, workspace.with_name("moved"))
     assert [item["label"] for item in editor.items("@")] == ["main session"]

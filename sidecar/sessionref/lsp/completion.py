@@ -7,6 +7,7 @@ Source: issue "`@` completion in every editor", 2 and 6; field notes 37 to 41.
 import time
 from collections.abc import Sequence
 from functools import partial
+from typing import Final
 
 from lsprotocol import types as lsp
 from msgspec import Raw
@@ -19,7 +20,9 @@ from .desk import Asked, Desk
 from .files import Found, file_item
 from .menu import Menu, Spot, completions, session_item
 from .offers import side_by_side
-from .trigger import typed_before
+from .trigger import Typed, typed_before
+
+_QUOTE: Final = '"'
 
 
 class Completion:
@@ -52,7 +55,7 @@ class Completion:
             uri=uri,
             replaced=lsp.Range(
                 lsp.Position(spot.number, count(spot.line[: typed.at])),
-                lsp.Position(spot.number, count(spot.line[: spot.index])),
+                lsp.Position(spot.number, count(spot.line[: _end(spot, typed)])),
             ),
             typed=spot.line[typed.at : spot.index],
             label_details=client.label_details,
@@ -86,3 +89,9 @@ class Completion:
                 glanced, time.time(), as_markdown=self._desk.client.markdown
             )
         return item
+
+
+def _end(spot: Spot, typed: Typed) -> int:
+    """Where in the line the query ends: editors close a quote as soon as it is opened."""
+    is_closed = typed.query.startswith(_QUOTE) and spot.line.startswith(_QUOTE, spot.index)
+    return spot.index + is_closed

@@ -32,7 +32,7 @@ class Menu(msgspec.Struct, frozen=True, kw_only=True):
 
     uri: str
     replaced: lsp.Range
-    """From the `@` to the cursor."""
+    """From the `@` to the cursor, and over the quote that closes what is typed."""
     typed: str
     """What stands there."""
     label_details: bool
