@@ -10,10 +10,10 @@ from typing import Final, Literal
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from .ecmascript import TooDeep, decode, decode_any, depth, encode
+from .ecmascript import TooDeep, decode, decode_any, depth, encode, encode_compact
 from .errors import ErrorKind, RpcError
 from .messages import Id, Message, Notification, Request, Response, ResponseError
-from .types import ErrorInfo, ErrorObject
+from .types import QUOTING, ErrorInfo, ErrorObject
 
 MAX_NESTING: Final = 768
 """Deeper params are refused. Above the 512 levels that are promised for what we look at, with room
@@ -37,6 +37,14 @@ class BadFrame(Exception):  # noqa: N818 - the frame is bad, and it is what is r
 
 
 _ABSENT: Final = Raw()
+_VERBATIM: Final = (Raw, *QUOTING)
+"""What may have white space between its tokens, which has to go."""
+_OPENING: Final = ord("{")
+_NULL: Final = ord("n")
+
+
+class _NoObjectError(Exception):
+    """Params that are not what they must be."""
 
 
 class _Envelope(msgspec.Struct):
@@ -70,21 +78,23 @@ def decode_frame(payload: bytes, max_nesting: int = MAX_NESTING) -> Message:
         raise BadFrame(RpcError(ErrorKind.PARSE, f"No valid JSON: {error}.")) from None
     if envelope.method is UNSET:
         return _response(envelope)
-    if _nests_deeper(envelope.params, max_nesting):
+    if len(envelope.params) > 2 * max_nesting and _nests_deeper(envelope.params, max_nesting):
         raise _too_deep()
     id_ = envelope.id
     if id_ is None:
         raise _bad_envelope(_BAD_ID)
     if envelope.result is not _ABSENT or envelope.error is not _ABSENT:
         raise _bad_envelope(_BAD_KIND, id_)
+    try:
+        params = _members(envelope.params)
+    except _NoObjectError:
+        if id_ is UNSET:
+            return Notification(envelope.method)
+        refusal = RpcError(ErrorKind.INVALID_PARAMS, "`params` must be an object.", field="params")
+        raise BadFrame(refusal, id_) from None
     if id_ is UNSET:
-        params = envelope.params if _is_object(envelope.params) else _ABSENT
-        return Notification(envelope.method, _members(params))
-    if not _is_object(envelope.params):
-        raise BadFrame(
-            RpcError(ErrorKind.INVALID_PARAMS, "`params` must be an object.", field="params"), id_
-        )
-    return Request(id_, envelope.method, _members(envelope.params))
+        return Notification(envelope.method, params)
+    return Request(id_, envelope.method, params)
 
 
 def _decode_envelope(payload: bytes) -> _Envelope:
@@ -133,24 +143,24 @@ def _too_deep() -> BadFrame:
 
 
 def _nests_deeper(params: Raw, limit: int) -> bool:
-    if len(params) <= 2 * limit:  # the cheap bounds first: this is on the path of every request
-        return False
-    text = bytes(params)
+    text = bytes(params)  # the cheap bounds first: this is on the path of every request
     return text.count(b"[") + text.count(b"{") > limit and depth(text) > limit
 
 
-def _is_object(params: Raw) -> bool:
-    """Whether params may be what they are: an object, null, or absent."""
-    return params is _ABSENT or memoryview(params)[0] in b"{n"
-
-
 def _members(params: Raw) -> Raw | None:
-    """An object that has members; None for null, `{}` and absent params, which are alike."""
-    if params is _ABSENT or memoryview(params)[0] == ord("n"):
+    """An object that has members; None for null, `{}` and absent params, which are alike.
+
+    Raises `_NoObjectError` for anything else.
+    """
+    if params is _ABSENT:
         return None
-    if memoryview(params)[1] in b"} \t\n\r" and not bytes(params)[1:-1].strip():
+    text = memoryview(params)
+    if text[0] == _OPENING:
+        is_empty = text[1] in b"} \t\n\r" and not bytes(params)[1:-1].strip()
+        return None if is_empty else params
+    if text[0] == _NULL:
         return None
-    return params
+    raise _NoObjectError
 
 
 def _response(envelope: _Envelope) -> Response:
@@ -200,12 +210,14 @@ def encode_notification(method: str, params: object) -> bytes:
 
 def encode_result(id_: Id, result: object) -> bytes:
     """The payload of the response that gives a request its result; None is null."""
-    return encode(_Outgoing(jsonrpc="2.0", id=id_, result=result))
+    write = encode if isinstance(result, _VERBATIM) else encode_compact
+    return write(_Outgoing(jsonrpc="2.0", id=id_, result=result))
 
 
-def encode_error(id_: Id | None, error: RpcError) -> bytes:
+def encode_error(id_: Id | None, error: RpcError | ErrorObject) -> bytes:
     """The payload of the response that refuses a request, or (id None) something that is none."""
-    return encode(_Outgoing(jsonrpc="2.0", id=id_, error=error_object(error)))
+    shown = error_object(error) if isinstance(error, RpcError) else error
+    return encode_compact(_Outgoing(jsonrpc="2.0", id=id_, error=shown))
 
 
 def encode_message(message: Message) -> bytes:
@@ -228,7 +240,7 @@ def error_object(error: RpcError) -> ErrorObject:
         message=error.message,
         data=ErrorInfo(
             retryable=error.retryable,
-            code=error.kind.value.name,
+            code=error.spec.name,
             cause=error.cause,
             field=error.field,
             session_id=error.session_id,

@@ -14,8 +14,9 @@ import msgspec
 
 from . import codec
 from .errors import ErrorKind, RpcError
-from .framing import BadFraming, Frame, Framing, Mode, Oversized
+from .framing import Frame, Framing, Mode, Oversized
 from .messages import Id, Message, Notification, Request, Response, ResponseError
+from .types import ErrorObject
 
 _log: Final = logging.getLogger(__name__)
 
@@ -94,28 +95,21 @@ class Connection:
     def _receive(self, frames: list[Frame]) -> list[Received]:
         received: list[Received] = []
         for frame in frames:
-            match frame:
-                case bytes():
-                    self._receive_frame(frame, received)
-                case Oversized(limit=limit):
-                    received.append(self._refuse(None, f"A frame has more than {limit} bytes."))
-                case BadFraming(reason=reason):
-                    received.append(self._refuse(None, f"{reason}."))
+            if isinstance(frame, bytes):
+                try:
+                    message = codec.decode_frame(frame, self._nesting_limit)
+                except codec.BadFrame as bad:
+                    received += self._refusals_of_bad(bad)
+                    continue
+                admitted = self._admit(message)
+                if admitted is not None:
+                    received.append(admitted)
+            elif isinstance(frame, Oversized):
+                reason = f"A frame has more than {frame.limit} bytes."
+                received.append(self._refuse(None, reason))
+            else:
+                received.append(self._refuse(None, f"{frame.reason}."))
         return received
-
-    def _receive_frame(self, frame: bytes, received: list[Received]) -> None:
-        try:
-            message = codec.decode_frame(frame, self._nesting_limit)
-        except codec.BadFrame as bad:
-            received.append(self._refusal_of_bad(bad))
-            if bad.answers is not None and bad.answers in self._ours:
-                self._ours.discard(bad.answers)
-                error = ResponseError(bad.error.code, "The response was malformed.")
-                received.append(Response(bad.answers, error=error))
-            return
-        admitted = self._admit(message)
-        if admitted is not None:
-            received.append(admitted)
 
     def _admit(self, message: Message) -> Received | None:
         """What becomes of a message that is well-formed; None drops it."""
@@ -152,8 +146,19 @@ class Connection:
         self._phase = _Phase.SHUT_DOWN if request.method == "shutdown" else _Phase.OPEN
         return None
 
+    def _refusals_of_bad(self, bad: codec.BadFrame) -> list[Received]:
+        """The answer to a malformed frame; what is wrong with its id or its time comes first.
+
+        Whoever waits for the response that it may be need not wait any longer.
+        """
+        received: list[Received] = [self._refusal_of_bad(bad)]
+        if bad.answers is not None and bad.answers in self._ours:
+            self._ours.discard(bad.answers)
+            error = ResponseError(bad.error.code, "The response was malformed.")
+            received.append(Response(bad.answers, error=error))
+        return received
+
     def _refusal_of_bad(self, bad: codec.BadFrame) -> Refusal:
-        """The answer to a malformed frame; what is wrong with its id or its time comes first."""
         if bad.error.kind is ErrorKind.INVALID_PARAMS:
             if bad.id in self._theirs:
                 return self._refuse(bad.id, "A request with this id is in flight.")
@@ -195,7 +200,7 @@ class Connection:
         self._close(id_)
         return self._framing.frame(payload)
 
-    def fail(self, id_: Id, error: RpcError) -> bytes | None:
+    def fail(self, id_: Id, error: RpcError | ErrorObject) -> bytes | None:
         """The frame that answers a request of the peer; None if it was answered before."""
         if id_ not in self._theirs:
             return None

@@ -8,6 +8,7 @@ wire. Source of the rules: the contract, section 6, rule 6.
 """
 
 import re
+from collections.abc import Iterable
 from json import JSONDecodeError, JSONDecoder
 from json.encoder import encode_basestring
 from typing import Any, Final, NoReturn, TypeVar
@@ -113,9 +114,20 @@ def contains(haystack: str, needle: str) -> bool:
     """
     if needle in haystack:
         return True
-    if needle and ("\udc00" <= needle[0] <= "\udfff" or "\ud800" <= needle[-1] <= "\udbff"):
-        return _units(needle) in _units(haystack)
-    return False
+    return _matches_halves(needle) and _units(needle) in _units(haystack)
+
+
+def containing(haystacks: Iterable[str], needle: str) -> list[bool]:
+    """The same of many texts, in order, for little more than looking at each."""
+    if _matches_halves(needle):
+        return [contains(haystack, needle) for haystack in haystacks]
+    return [needle in haystack for haystack in haystacks]
+
+
+def _matches_halves(needle: str) -> bool:
+    return needle != "" and (
+        "\udc00" <= needle[0] <= "\udfff" or "\ud800" <= needle[-1] <= "\udbff"
+    )
 
 
 def _units(text: str) -> str:
@@ -143,9 +155,10 @@ def decode(data: bytes | msgspec.Raw, type: type[T]) -> T:  # noqa: A002 - as ms
     if isinstance(data, bytes):
         _check_utf8(data)
     try:
-        return _decode(data, type)
-    except TooDeep:
-        raise
+        decoder: msgspec.json.Decoder[T] = _DECODERS.get(type) or _decoder(type)
+        return decoder.decode(data)
+    except RecursionError:
+        raise TooDeep("JSON is nested too deep") from None
     except msgspec.DecodeError:
         text = bytes(data)
         if not surrogates.may_occur(text):
@@ -245,13 +258,27 @@ def encode(value: object) -> bytes:
     insignificant white space and otherwise as it is spelled: keys, numbers, strings.
     Raises TypeError and the like for values that are none of these.
     """
+    text = _encode(value)
+    if b" " in text or b"\n" in text or b"\t" in text or b"\r" in text:
+        try:
+            text = msgspec.json.format(text, indent=-1)
+        except (msgspec.DecodeError, RecursionError):  # a lone surrogate, or a very deep `Raw`
+            text = _STRING_OR_SPACE.sub(rb"\1", text)
+    return _on_one_line(text)
+
+
+def encode_compact(value: object) -> bytes:
+    """The same of a value whose `Raw`s have no white space between their tokens, if it has any."""
+    return _on_one_line(_encode(value))
+
+
+def _encode(value: object) -> bytes:
     try:
-        text = _ENCODER.encode(value)
+        return _ENCODER.encode(value)
     except UnicodeEncodeError:
         pieces: list[bytes] = []
         _spell(msgspec.to_builtins(value, builtin_types=(msgspec.Raw,), str_keys=True), pieces)
-        text = b"".join(pieces)
-    return _on_one_line(text)
+        return b"".join(pieces)
 
 
 def compact(data: bytes) -> msgspec.Raw:
@@ -283,12 +310,7 @@ def _spell(value: object, pieces: list[bytes]) -> None:
 
 
 def _on_one_line(text: bytes) -> bytes:
-    """Without white space between tokens, and with no character in it that ends a line anywhere."""
-    if b" " in text or b"\n" in text or b"\t" in text or b"\r" in text:
-        try:
-            text = msgspec.json.format(text, indent=-1)
-        except (msgspec.DecodeError, RecursionError):  # a lone surrogate, or a very deep `Raw`
-            text = _STRING_OR_SPACE.sub(rb"\1", text)
+    """With no character in it that ends a line anywhere."""
     if b"\xe2\x80\xa8" in text:
         text = text.replace(b"\xe2\x80\xa8", b"\\u2028")
     if b"\xe2\x80\xa9" in text:

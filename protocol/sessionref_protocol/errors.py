@@ -93,6 +93,8 @@ class RpcError(Exception):
     ) -> None:
         super().__init__(message)
         self.kind = kind
+        self.spec: ErrorSpec = kind.value
+        """The row of the table."""
         self.message = message
         self.cause = cause
         self.field = field
@@ -105,9 +107,9 @@ class RpcError(Exception):
     @property
     def code(self) -> int:
         """The JSON-RPC code."""
-        return self.kind.value.code
+        return self.spec.code
 
     @property
     def retryable(self) -> bool:
         """Whether the same request may succeed later."""
-        return self.kind.value.retryable or self.cause in RETRYABLE_CAUSES
+        return self.spec.retryable or self.cause in RETRYABLE_CAUSES

@@ -380,6 +380,10 @@ class PrepareResult(_Out, frozen=True, kw_only=True):
     ) = UNSET
 
 
+QUOTING: Final = (PreStepResult, PrepareResult)
+"""Results that hold JSON of the host, which may have white space between its tokens."""
+
+
 class ListLiveSessionsResult(_In, frozen=True, kw_only=True):
     """The sessions that the host holds in memory."""
 

@@ -15,12 +15,19 @@ import anyio
 import anyio.abc
 import msgspec
 
+from sessionref_protocol.codec import error_object
 from sessionref_protocol.connection import Connection, Received, Refusal
 from sessionref_protocol.errors import ErrorKind, RpcError
 from sessionref_protocol.framing import Mode
 from sessionref_protocol.messages import Id, Notification, Request, Response
 from sessionref_protocol.methods import METHODS, decode_params
-from sessionref_protocol.types import CancelParams, CancelRequestParams, ProgressParams, Token
+from sessionref_protocol.types import (
+    CancelParams,
+    CancelRequestParams,
+    ErrorObject,
+    ProgressParams,
+    Token,
+)
 
 from .config import Limits
 from .stdio import Outlet
@@ -31,6 +38,16 @@ _SETTLE_SECONDS: Final = 1.0
 """How long cancelled requests get to come back before the process leaves without them."""
 _FLUSH_SECONDS: Final = 2.0
 """How long a host that told us to stop gets to take its last answers."""
+
+
+_ENDED: Final = {
+    kind: error_object(RpcError(kind, reason))
+    for kind, reason in (
+        (ErrorKind.CANCELLED, "The request was cancelled."),
+        (ErrorKind.TIMED_OUT, "The sidecar is shutting down."),
+    )
+}
+"""Why a request was cancelled, as the peer is told."""
 
 
 class NoAnswer(Exception):  # noqa: N818 - it is what is missing
@@ -83,13 +100,17 @@ Routes = Callable[[Mode], Mapping[str, Route]]
 class _Running:
     """One request in flight that has a task, or is about to have one."""
 
-    __slots__ = ("ending", "lane", "scope", "token")
+    __slots__ = ("call", "ending", "handle", "id", "lane", "params", "scope", "token")
 
-    def __init__(self, token: Token | None, lane: Hashable) -> None:
+    def __init__(self, id_: Id, handle: Awaited, params: Any, call: Call, lane: Hashable) -> None:
+        self.id = id_
+        self.handle = handle
+        self.params = params
+        self.call = call
+        self.lane = lane
+        self.token: Token | None = getattr(params, "cancellation_token", None)
         self.scope: anyio.CancelScope | None = None
         """Of its task, once that has begun."""
-        self.token = token
-        self.lane = lane
         self.ending: ErrorKind | None = None
         """Set once it is cancelled."""
 
@@ -98,16 +119,6 @@ class _Running:
             self.ending = ending
             if self.scope is not None:
                 self.scope.cancel()
-
-
-class _Beginning(NamedTuple):
-    """A request that was read, and what it takes to begin it."""
-
-    id: Id
-    running: _Running
-    handle: Awaited
-    params: object
-    call: Call
 
 
 class Dispatcher:
@@ -128,7 +139,7 @@ class Dispatcher:
         self._limits = limits
         self._abandon = abandon
         self._running: dict[Id, _Running] = {}
-        self._beginning: list[_Beginning] = []
+        self._beginning: list[_Running] = []
         """Requests that begin when all that came with them has been read: of a burst of
         keystrokes, each of which cancels the one before, only the last one does."""
         self._clock = asyncio.get_running_loop().time
@@ -212,13 +223,13 @@ class Dispatcher:
         """Begin what came in together, but for what was cancelled in the same breath."""
         beginning, self._beginning = self._beginning, []
         refused: list[bytes] = []
-        for id_, running, handle, params, call in beginning:
+        for running in beginning:
             if running.ending is None:
                 running.scope = anyio.CancelScope()
-                self._tasks.start_soon(self._serve, id_, running, handle, params, call)
+                self._tasks.start_soon(self._serve, running, running.scope)
             else:
-                del self._running[id_]
-                refused.append(self._connection.fail(id_, _ended(running.ending)) or b"")
+                del self._running[running.id]
+                refused.append(self._connection.fail(running.id, _ENDED[running.ending]) or b"")
         if refused:
             self._write(b"".join(refused))
             self._notice_quiet()
@@ -251,15 +262,13 @@ class Dispatcher:
                 self._settle(request.id, route.plain(params, call))
                 return
             assert route.awaited is not None
-            running = _Running(
-                getattr(params, "cancellation_token", None),
-                None if route.lane is None else route.lane(params),
-            )
-            if running.lane is not None:
-                self._clear(running.lane)
+            lane = None if route.lane is None else route.lane(params)
+            if lane is not None:
+                self._clear(lane)
+            running = _Running(request.id, route.awaited, params, call, lane)
             self._running[request.id] = running
             self._idle.clear()
-            self._beginning.append(_Beginning(request.id, running, route.awaited, params, call))
+            self._beginning.append(running)
         except RpcError as error:
             self._fail(request.id, error)
         except Exception:
@@ -277,26 +286,23 @@ class Dispatcher:
             if running.lane == lane:
                 running.cancel(ErrorKind.CANCELLED)
 
-    async def _serve(
-        self, id_: Id, running: _Running, handle: Awaited, params: object, call: Call
-    ) -> None:
-        error: RpcError | None = None
+    async def _serve(self, running: _Running, scope: anyio.CancelScope) -> None:
+        error: RpcError | ErrorObject | None = None
         result: Answer = None
-        assert running.scope is not None
         try:
-            with running.scope:
-                result = await handle(params, call)
+            with scope:
+                result = await running.handle(running.params, running.call)
         except RpcError as failure:
             error = failure
         except Exception:
-            error = _fault(type(params).__name__)
+            error = _fault(type(running.params).__name__)
         if running.ending is not None:
-            error = _ended(running.ending)
-        del self._running[id_]
+            error = _ENDED[running.ending]
+        del self._running[running.id]
         if error is None:
-            self._settle(id_, result)
+            self._settle(running.id, result)
         else:
-            self._fail(id_, error)
+            self._fail(running.id, error)
         self._notice_quiet()
 
     def _heed(self, notification: Notification) -> None:
@@ -335,7 +341,7 @@ class Dispatcher:
         elif frame := self._connection.settle(id_, result):
             self._write(frame)
 
-    def _fail(self, id_: Id, error: RpcError) -> None:
+    def _fail(self, id_: Id, error: RpcError | ErrorObject) -> None:
         if frame := self._connection.fail(id_, error):
             self._write(frame)
 
@@ -402,12 +408,6 @@ class Dispatcher:
                 await self._outlet.flush()
             await finish(self._exit_code or 0)
             self._tasks.cancel_scope.cancel()
-
-
-def _ended(kind: ErrorKind) -> RpcError:
-    if kind is ErrorKind.CANCELLED:
-        return RpcError(kind, "The request was cancelled.")
-    return RpcError(kind, "The sidecar is shutting down.")
 
 
 def _fault(what: str) -> RpcError:

@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 
 import anyio
 import msgspec
+from anyio.lowlevel import checkpoint
 
 from sessionref_protocol.errors import ErrorKind, RpcError
 
@@ -267,12 +268,14 @@ class Resolver:
         if search.query:
             summaries = await self._summaries(offer.entries, until, report)
             offer.tell(summaries)
+            await checkpoint()  # whoever types on has cancelled this by now
             matches = offer.matching(search.query)
             is_known = is_told and offer.is_known
         else:
             matches = offer.entries
             summaries = await self._summaries(matches[: search.limit], until, report)
             is_known = is_told
+        await checkpoint()
         chosen: list[candidates.Candidate] = []
         for entry in matches[: search.limit]:
             summary = summaries.get(entry.header.id, _NOTHING)

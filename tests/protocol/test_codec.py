@@ -2,6 +2,7 @@
 
 import json
 
+import msgspec
 import pytest
 from ecmascript_texts import damaged, json_texts, object_texts, strings
 from hypothesis import given
@@ -12,6 +13,8 @@ from sessionref_protocol import codec
 from sessionref_protocol.codec import BadFrame
 from sessionref_protocol.errors import ErrorKind
 from sessionref_protocol.messages import Id, Message, Notification, Request, Response
+from sessionref_protocol.methods import METHODS
+from sessionref_protocol.types import QUOTING
 
 PARSE, INVALID, PARAMS = ErrorKind.PARSE, ErrorKind.INVALID_REQUEST, ErrorKind.INVALID_PARAMS
 
@@ -210,3 +213,32 @@ def test_results_come_back(id_: Id, text: bytes) -> None:
     assert back.result is not None
     assert json.loads(bytes(back.result)) == json.loads(text)
     assert codec.encode_message(back) == payload
+
+
+def test_every_result_that_may_hold_text_of_the_host_is_made_compact() -> None:
+    quoting = {
+        method.result
+        for method in METHODS.values()
+        if method.direction != "sidecar-to-host" and holds_raw(method.result)
+    }
+    assert quoting == set(QUOTING)
+
+
+def holds_raw(type_: object) -> bool:
+    """Whether a value of the type may hold JSON that was not looked into."""
+    match type_:
+        case msgspec.inspect.RawType():
+            return True
+        case msgspec.inspect.Metadata(type=inner):
+            return holds_raw(inner)
+        case msgspec.inspect.UnionType(types=types):
+            return any(map(holds_raw, types))
+        case msgspec.inspect.ListType(item_type=item):
+            return holds_raw(item)
+        case msgspec.inspect.DictType(value_type=value):
+            return holds_raw(value)
+        case msgspec.inspect.StructType(fields=fields):
+            return any(holds_raw(field.type) for field in fields)
+        case type():
+            return holds_raw(msgspec.inspect.type_info(type_))
+    return False

@@ -114,6 +114,7 @@ def test_lower_case_knows_no_locale(text: str, lowered: str) -> None:
 )
 def test_containment_is_over_code_units(haystack: str, needle: str, found: bool) -> None:
     assert ecmascript.contains(haystack, needle) is found
+    assert ecmascript.containing(["", haystack, "?"], needle) == [needle == "", found, needle == ""]
 
 
 @given(st.text("a😀\ud83d\ude00", max_size=6), st.text("a😀\ud83d\ude00", max_size=3))
@@ -125,6 +126,7 @@ def test_containment_agrees_with_lists_of_code_units(haystack: str, needle: str)
     )
     naive = any(whole[at : at + len(part)] == part for at in range(len(whole) + 1))
     assert ecmascript.contains(haystack, needle) is naive
+    assert ecmascript.containing([haystack], needle) == [naive]
 
 
 # Decoding

@@ -6,12 +6,13 @@ nothing of how a title is found. Source of the rule: the contract, section 5 (`l
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import compress
 from typing import Final
 
 import msgspec
 
 from sessionref.sessions.model import Degraded, Entry, Summary
-from sessionref_protocol.ecmascript import contains, lower
+from sessionref_protocol.ecmascript import containing, contains, lower
 from sessionref_protocol.mention import format_mention, printable
 
 Summaries = Mapping[str, Summary]
@@ -103,7 +104,7 @@ class Offer:
 
     def tell(self, summaries: Summaries) -> None:
         """What was found out about each session, as far as it is known by now."""
-        if self._summaries == summaries:
+        if self._summaries is summaries or self._summaries == summaries:
             return
         told = [summaries.get(entry.header.id, _NOTHING) for entry in self.entries]
         self._summaries = summaries
@@ -116,8 +117,7 @@ class Offer:
         Both sides are lower-cased without a locale; the query is neither trimmed nor normalized.
         """
         wanted = lower(query)
-        texts = zip(self.entries, self._texts, strict=True)
-        found = [entry for entry, text in texts if contains(text, wanted)]
+        found = list(compress(self.entries, containing(self._texts, wanted)))
         if _BETWEEN not in wanted:
             return found
         return [entry for entry in found if self._has_in_one_text(entry, wanted)]
