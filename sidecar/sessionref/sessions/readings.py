@@ -22,9 +22,6 @@ from sessionref.sessions.workers import Workers
 
 _MAX_BYTES: Final = 64 * MIB
 
-_NODE_BYTES: Final = 200
-"""What a node takes besides its text, and what a reader remembers of it."""
-
 _Kept = tuple[Taken, int]
 """And its size in bytes."""
 
@@ -89,8 +86,11 @@ class Readings:
         with self._alone(log.path):
             taken, found = await self._workers.run(partial(self._take, log, known, salvage))
             if found is not None:
-                self._keep(log.path, (taken, _size(taken.reading)))
+                assert taken.start is not None  # where something was found
+                self._keep(log.path, (taken, taken.start.pause.reader.weight))
                 self._learn(log.path, found)
+            elif kept is not None and taken.reading is kept[0].reading:
+                self._keep(log.path, (taken, kept[1]))
             return taken
 
     def _take(
@@ -98,6 +98,8 @@ class Readings:
     ) -> tuple[Taken, Look | None]:
         start = None if known is None else known.start
         taken = self._root.take(log, stop, start, salvage=salvage)
+        if known is not None and taken.adds_nothing_to(known):
+            return Taken(taken.stamp, known.reading, known.start), None
         return taken, None if taken.start is None else look_of(taken)
 
     def _keep(self, path: str, kept: _Kept) -> None:
@@ -117,7 +119,3 @@ class _SharedRead:
         self.task = asyncio.create_task(read)
         self.task.add_done_callback(lambda task: task.cancelled() or task.exception())
         self.waiting = 0
-
-
-def _size(reading: Reading) -> int:
-    return sum(_NODE_BYTES + node.size for node in reading.nodes)

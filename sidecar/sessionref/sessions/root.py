@@ -55,6 +55,17 @@ class Taken(msgspec.Struct, frozen=True):
     start: Start | None
     """None after damage."""
 
+    def adds_nothing_to(self, earlier: "Taken") -> bool:
+        """Whether all that there is was read then, too."""
+        now, then = self.start, earlier.start
+        return (
+            now is not None
+            and then is not None
+            and now.identity == then.identity
+            and now.print == then.print
+            and now.pause.position == then.pause.position == self.stamp.size
+        )
+
 
 class Root:
     """One session root. Its methods block, and raise `StoppedError` when their `Stop` is set."""

@@ -10,7 +10,7 @@ import enum
 from bisect import bisect_right
 from collections.abc import Iterable
 from itertools import accumulate
-from operator import sub
+from operator import attrgetter, sub
 from typing import Final
 
 import msgspec
@@ -23,6 +23,8 @@ _NODE_BYTES: Final = 180
 """About what a node takes in memory, besides its text."""
 _LINK_BYTES: Final = 160
 """About what linking it takes, too."""
+
+_seq: Final = attrgetter("seq")
 
 _ENDS: Final = -1
 """Closes the ring of linked nodes: what precedes the first and what follows the last."""
@@ -92,7 +94,7 @@ class Surface:
 
     def state(self) -> SurfaceState:
         """What `resumed` needs."""
-        seqs = [node.seq for node in self.nodes()]
+        seqs = tuple(map(_seq, self.nodes()))
         return SurfaceState(
             gaps=tuple(map(sub, seqs, (0, *seqs))),
             tool_results=self._of_kind(Kind.TOOL_RESULT),
