@@ -22,7 +22,7 @@ from .reference import candidates, pages, prestep, snapshot
 from .reference.glance import Glance, glance
 from .reference.pages import Page
 from .reference.preview import Captured, Preview, preview
-from .reference.projection import project, size_of
+from .reference.projection import is_larger, project
 from .reference.references import Reference, Wanted, check_references, sift
 from .reference.snapshot import ContextMessage, Snapshot
 from .sessions.model import Entry, Listing, ReadError, Reading, RootState, Store, Summary
@@ -393,9 +393,9 @@ class Resolver:
         try:
             with anyio.CancelScope(deadline=deadline):
                 reading = await self._store.read(session_id, salvage=bool(settings.salvage))
-                if size_of(project(reading.nodes)) <= _INLINE_BYTES:
-                    return make(reading)
-                return await self._workers.run(lambda _: make(reading))
+                if is_larger(reading.nodes, _INLINE_BYTES):
+                    return await self._workers.run(lambda _: make(reading))
+                return make(reading)
             raise _late(session_id)
         except ReadError as error:
             raise _unread(session_id, error) from None

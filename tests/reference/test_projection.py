@@ -1,6 +1,6 @@
 """What of a surface becomes conversation."""
 
-from sessionref.reference.projection import Item, project
+from sessionref.reference.projection import Item, is_larger, project
 from sessionref.sessions.model import Node, Voice
 
 
@@ -32,3 +32,13 @@ def test_nodes_without_text_are_dropped_and_white_space_is_text() -> None:
 
 def test_an_empty_surface_is_an_empty_conversation() -> None:
     assert project([]) == ()
+
+
+def test_sizes_are_of_what_would_be_quoted_in_bytes() -> None:
+    nodes = [
+        Node.of(0, Voice.OTHER, "x" * 9),
+        Node.of(1, Voice.PERSON, "é"),
+        Node.of(2, Voice.PERSON, "a"),
+    ]
+    assert [is_larger(nodes, size) for size in (0, 2, 3, 4)] == [True, True, False, False]
+    assert not is_larger([], 0)

@@ -10,7 +10,7 @@ from typing import Final
 
 from sessionref.sessions.model import Item, Node, Role
 
-__all__ = ["Item", "Role", "project", "size_of"]
+__all__ = ["Item", "Role", "is_larger", "project", "size_of"]
 
 _utf8: Final = attrgetter("utf8")
 
@@ -23,3 +23,12 @@ def project(nodes: Sequence[Node]) -> tuple[Item, ...]:
 def size_of(items: Iterable[Item]) -> int:
     """All texts together, in UTF-8 bytes; there may be very many, so this is done in C."""
     return sum(map(len, map(_utf8, items)))
+
+
+def is_larger(nodes: Iterable[Node], size: int) -> bool:
+    """Whether what would be quoted has more UTF-8 bytes; no more is measured than that takes."""
+    for node in nodes:
+        size -= node.size
+        if size < 0:
+            return True
+    return False

@@ -71,13 +71,14 @@ def fit(source: Source, max_bytes: int) -> Fitted:
     start = _start(source)
     # Each entry's cost counts a comma, and the first entry has none.
     room = max_bytes - utf8_length(start) - len(_END) + bool(source.items)
-    if _never_dropped_cost(source.items) > room:
+    never_dropped = _never_dropped(source.items)
+    if sum(_LEAST_COST + len(source.items[index].role) for index in never_dropped) > room:
         raise RpcError(
             ErrorKind.BUDGET_EXCEEDED,
             f"The session does not fit into {max_bytes} bytes, even with every text emptied.",
             session_id=source.session_id,
         )
-    entries, omitted_bytes = _retain(source.items, room)
+    entries, omitted_bytes = _retain(source.items, never_dropped, room)
     excess = sum(entry.cost for entry in entries) - room
     if excess > 0:
         _shorten(entries, excess)
@@ -87,7 +88,7 @@ def fit(source: Source, max_bytes: int) -> Fitted:
         json=start + ",".join(entry.json for entry in entries) + _END,
         items=tuple(entry.item for entry in entries),
         stats=Stats(
-            compacted=any(map(_is_checkpoint, source.items)),
+            compacted=any(source.items[index].checkpoint for index in never_dropped),
             original_messages=len(source.items),
             retained_messages=len(entries),
             omitted_messages=omitted_messages,
@@ -127,14 +128,16 @@ def _json(item: Item) -> str:
     return f'{{"role":"{item.role}","text":{_quote(item.text)}}}'
 
 
-def _retain(items: Sequence[Item], room: int) -> tuple[list[_Entry], int]:
+def _retain(
+    items: Sequence[Item], never_dropped: Iterable[int], room: int
+) -> tuple[list[_Entry], int]:
     """The messages that stay, and the bytes of text of those that do not.
 
     Dropping the oldest until the rest fits keeps exactly what is found by adding the newest while
     they fit. That way round, what is dropped need not be serialized.
     """
     newest = len(items) - 1
-    kept = {index: _Entry(items[index]) for index in _never_dropped(items)}
+    kept = {index: _Entry(items[index]) for index in never_dropped}
     room -= sum(entry.cost for entry in kept.values())
     for index in range(newest - 1, -1, -1):
         if index in kept:
@@ -148,15 +151,10 @@ def _retain(items: Sequence[Item], room: int) -> tuple[list[_Entry], int]:
     return [kept[index] for index in sorted(kept)], dropped
 
 
-def _never_dropped(items: Sequence[Item]) -> Iterable[int]:
+def _never_dropped(items: Sequence[Item]) -> Sequence[int]:
     """The indexes of the checkpoints and of the newest message."""
     checkpoints = compress(range(len(items) - 1), map(_is_checkpoint, items))
     return (*checkpoints, len(items) - 1) if items else ()
-
-
-def _never_dropped_cost(items: Sequence[Item]) -> int:
-    """What those messages cost at least: with every text emptied."""
-    return sum(_LEAST_COST + len(items[index].role) for index in _never_dropped(items))
 
 
 def _shorten(entries: list[_Entry], excess: int) -> None:
