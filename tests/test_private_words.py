@@ -322,7 +322,7 @@ FAULTY = """
 import sys
 from sessionref import resolver
 from sessionref.sessions import digest, digests
-def fail_with_all(nodes):
+def fail_with_all(nodes, size):
     raise ValueError("".join(node.text for node in nodes))
 def fail_while_failing(root, sought, *rest):
     data = open(sought.path, "rb").read()
@@ -330,7 +330,7 @@ def fail_while_failing(root, sought, *rest):
         raise KeyError(data)
     except KeyError as error:
         raise RuntimeError("-".join(("said", "message", "word")), data) from error
-resolver.project = fail_with_all
+resolver.is_larger = fail_with_all
 digests.look = fail_while_failing
 from sessionref.__main__ import main
 sys.exit(main())

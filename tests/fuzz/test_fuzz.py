@@ -42,7 +42,7 @@ def test_any_few_bytes_pass(target: str) -> None:
 BREAKAGES: list[tuple[str, Any, str, Any]] = [
     ("lines", framing, "_BOM", b""),
     ("content-length", framing, "_HEADER_LIMIT", 20),
-    ("codec", codec, "_is_object", lambda params: True),
+    ("codec", codec, "_NULL", ord("[")),
     ("codec", codec, "_members", lambda params: params),
     ("mentions", mention, "_BARE_TAIL", re.compile(r"[A-Za-z0-9_.-]*+")),
     ("frames", frames, "_EMPTY_BLOCK", b""),
