@@ -189,3 +189,22 @@ def test_what_a_frame_expands_to_is_never_held() -> None:
         tracemalloc.stop()
     assert expanded == size
     assert peak < 8 * STEP
+
+
+def test_what_decompressing_keeps_is_told() -> None:
+    def frame_of(window_log: int, content: bytes) -> bytes:
+        parameters = zstandard.ZstdCompressionParameters.from_level(1, window_log=window_log)
+        compressor = zstandard.ZstdCompressor(compression_params=parameters).compressobj()
+        return compressor.compress(content) + compressor.flush()
+
+    large = noise(300_000)
+    data = frame_of(17, b"one\n" * 9) + frame_of(20, large) + frame_of(18, b"two\n" * 9)
+    singly = zstd_blocks(lambda at, n: data[at : at + n], len(data), WINDOW, singly=True)
+    assert list(dict.fromkeys(block.held for block in singly)) == [2**17, 2**20]
+    assert {block.held for block in blocks(data)} == {2**20}
+    single = zstandard.ZstdCompressor().compress(large)  # which is its own window
+    assert {block.held for block in blocks(single)} == {len(large)}
+    assert {block.held for block in blocks(frame_of(20, large)[:-9])} == {2**20}
+    declares_more = MAGIC + b"\xe0" + (2**62).to_bytes(8, "little") + b"\1\0\0"
+    with pytest.raises(ReadError):
+        blocks(declares_more)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 
 from sessionref.config import LIMITS
 from sessionref.sessions import turns
@@ -75,19 +76,29 @@ def test_a_read_that_was_left_behind_has_lost_its_turn() -> None:
     assert third.has_it.wait(BOUND)
 
 
+def wide_frame(content: bytes) -> bytes:
+    """A frame that asks for a window of 128 KiB."""
+    parameters = zstandard.ZstdCompressionParameters.from_level(1, window_log=17)
+    compressor = zstandard.ZstdCompressor(compression_params=parameters).compressobj()
+    return compressor.compress(content) + compressor.flush()
+
+
 @pytest.mark.parametrize("salvage", [False, True])
 def test_reading_takes_its_turn_and_leaves_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, salvage: bool
 ) -> None:
-    """For a log that says much, for a long line of one, and after a failure, too."""
+    """For a log that says much, for a long line of one, for a window, and after a failure, too."""
     monkeypatch.setattr(turns, "HEAVY_BYTES", 50_000)
     rows: list[Any] = [logs.user("x" * 10_000)] * 30
     logs.write_log(tmp_path, "a", [*rows, b"null"] if salvage else rows)
     logs.write_log(tmp_path, "b", [logs.user("x" * 200_000)])
-    logs.write_log(tmp_path, "c", rows[:3])
+    logs.write_log(tmp_path, "c", rows[:2])
+    damage = b"null\n" if salvage else b""
+    with logs.write_log(tmp_path, "d", rows[:2]).open("ab") as log:
+        log.write(logs.frame([damage]) + wide_frame(b'{"type":"x","seq":2}\n'))
     root = Root(str(tmp_path), LIMITS)
     other = Stop()
-    for session_id, is_heavy in (("a", True), ("b", True), ("c", False)):
+    for session_id, is_heavy in (("a", True), ("b", True), ("c", False), ("d", True)):
         log, _ = root.find(session_id, Stop())
         root.take(log, Stop(), salvage=salvage)
         root._turns.weigh(other, HEAVY)  # it was left

@@ -37,6 +37,7 @@ _ORDINARY_SIZE: Final = 13
 _EMPTY_BLOCK: Final = bytes(3)
 """Put behind a torn frame. Its last whole block may hold more than is asked for at one time, and
 the rest is given only as long as there is more to read."""
+_MAX_HEADER: Final = 18
 _PADDING: Final = bytes(10)
 """Lets headers be unpacked at the very end of a chunk."""
 
@@ -60,6 +61,8 @@ class Block(NamedTuple):
     """It is of a frame that the file has whole: nothing in it was torn."""
     end: int | None
     """Where in the file the frame ends whose content ends here; None in the midst of one."""
+    held: int = 0
+    """Bytes of memory, at most, that decompressing has taken so far and keeps."""
 
 
 def plain_blocks(read: Read, size: int, *, step: int = STEP) -> Generator[Block, None, None]:
@@ -81,25 +84,31 @@ def zstd_blocks(
     except that the file may stop anywhere inside its last frame.
     """
     decompressor = zstandard.ZstdDecompressor(max_window_size=max_window_bytes)
-    offset = 0
+    offset = held = 0
     while size - offset >= _MAGIC_SIZE:
         chunk = read(offset, min(step, size - offset))
-        complete = _complete_frames(chunk, singly=singly)
+        complete, window = _complete_frames(chunk, singly=singly)
+        held = max(held, min(window, max_window_bytes))
         if complete:
             offset += complete
-            yield from _decompressed(decompressor, io.BytesIO(chunk[:complete]), offset, step)
+            source = io.BytesIO(chunk[:complete])
+            yield from _decompressed(decompressor, source, offset, step, held)
         else:
             end, whole = _end_of_large_frame(read, offset, size)
-            source = _Range(read, offset, end, b"" if whole or end == offset else _EMPTY_BLOCK)
-            yield from _decompressed(decompressor, source, end if whole else None, step)
+            part = _Range(read, offset, end, b"" if whole or end == offset else _EMPTY_BLOCK)
+            yield from _decompressed(decompressor, part, end if whole else None, step, held)
             offset = end if whole else size
 
 
-def good_end(blocks: Iterable[Block]) -> int:
-    """Where the last frame ends before which nothing is damaged; the frames come singly."""
+def good_end(blocks: Iterable[Block], weigh: Callable[[int], None] = lambda _: None) -> int:
+    """Where the last frame ends before which nothing is damaged; the frames come singly.
+
+    `weigh` is told again and again how many bytes of memory it takes.
+    """
     end = 0
     try:
         for block in blocks:
+            weigh(block.held)
             end = block.end or end
     except ReadError as error:
         if error.cause != "corrupt":
@@ -107,11 +116,14 @@ def good_end(blocks: Iterable[Block]) -> int:
     return end
 
 
-def _complete_frames(chunk: bytes, *, singly: bool) -> int:
-    """How many bytes of `chunk`, which starts with a frame, are complete frames (or one)."""
+def _complete_frames(chunk: bytes, *, singly: bool) -> tuple[int, int]:
+    """How many bytes of `chunk`, which starts with a frame, are complete frames (or one).
+
+    And the largest window of those, or of the frame that is not complete.
+    """
     size = len(chunk)
     padded = chunk + _PADDING
-    end = 0
+    end = window = 0
     while size - end >= _MAGIC_SIZE and not (singly and end):
         magic, descriptor, block = _ORDINARY(padded, end)
         if magic != _MAGIC:
@@ -120,10 +132,19 @@ def _complete_frames(chunk: bytes, *, singly: bool) -> int:
             at = end + _ORDINARY_SIZE + (block >> 3 & 0x1FFFFF)
         else:
             at = _end_of_odd_frame(padded, end, size)
+            window = max(window, _window(padded[end : end + _MAX_HEADER]))
         if at > size:
             break
         end = at
-    return end
+    return end, window
+
+
+def _window(header: bytes) -> int:
+    """How many bytes a frame wants to be kept in memory while it is decompressed."""
+    try:
+        return zstandard.get_frame_parameters(header).window_size
+    except zstandard.ZstdError:
+        return 0  # which decompressing it tells, too
 
 
 def _end_of_odd_frame(chunk: bytes, at: int, size: int) -> int:
@@ -191,13 +212,14 @@ def _decompressed(
     source: io.BytesIO | _Range,
     end: int | None,
     step: int,
+    held: int,
 ) -> Iterator[Block]:
     """The content of whole frames up to `end`, or what a torn frame gives (`end` is None)."""
     reader = decompressor.stream_reader(source, read_across_frames=True)  # type: ignore[arg-type]
     try:
         while data := reader.read(step):
-            yield Block(data, whole=end is not None, end=None)
+            yield Block(data, whole=end is not None, end=None, held=held)
     except zstandard.ZstdError:
         raise ReadError("corrupt", "a frame of the log is damaged") from None
     if end is not None:
-        yield Block(b"", whole=True, end=end)
+        yield Block(b"", whole=True, end=end, held=held)

@@ -78,7 +78,8 @@ def read_on(
 ) -> Progress:
     """What a log comes to of which `blocks` follow after `start`. Raises `ReadError`.
 
-    `weigh` is told again and again how many bytes of memory all takes that is kept.
+    `weigh` is told again and again how many bytes of memory all takes that is kept, and
+    decompressing.
     """
     reader, position = start.reader.copy(), start.position
     torn: Pause | None = None
@@ -87,7 +88,7 @@ def read_on(
         if reader.is_torn_by(block):
             torn = Pause(reader.copy(), position)  # that frame will be another one when it is whole
         reader.push(block)
-        weigh(reader.weight)
+        weigh(block.held + reader.weight)
         size += len(block.data)
         if block.end is not None:
             position = start.position + block.end
@@ -111,7 +112,7 @@ def salvage_log(
     with suppress(ReadError):
         for block in blocks:
             reader.push(block)
-            weigh(reader.weight)
+            weigh(block.held + reader.weight)
     return reader.salvaged()
 
 

@@ -243,11 +243,11 @@ class Root:
 
     def _salvage(self, log: Log, file: LogFile, failure: ReadError) -> Reading:
         """What precedes the damage for which reading failed."""
+        weigh = partial(self._turns.weigh, file.stop)
         end = file.size
         if log.place.name.compressed:
-            end = good_end(self._blocks(log, file, singly=True))
+            end = good_end(self._blocks(log, file, singly=True), weigh)
         blocks = self._blocks(log, file, end=end, singly=True)
-        weigh = partial(self._turns.weigh, file.stop)
         try:
             return salvage_log(blocks, log.place, self.limits.max_record_bytes, weigh)
         except ReadError:

@@ -26,8 +26,8 @@ LARGE_BYTES: Final = 6 * MIB
 _MODULE: Final = "sessionref.sessions.unpacker"
 
 _READY: Final = b"."
-_HEAD: Final = Struct("<IBq")
-"""Before each block: its size in bytes, whether it is whole, and its end; -1 for None."""
+_HEAD: Final = Struct("<IBqI")
+"""Before each block: its size in bytes, whether it is whole, its end or -1, and what is held."""
 _ERROR: Final = 2
 _NO_ERROR: Final = 3
 """In place of whether a block is whole: what follows is an error, or nothing any more."""
@@ -69,13 +69,13 @@ def unpacked(part: Part, own: Generator[Block, None, None]) -> Generator[Block, 
         begun = block.end
         child.send((part, begun))
         while True:
-            size, kind, end = _HEAD.unpack(child.read(_HEAD.size))
+            size, kind, end, held = _HEAD.unpack(child.read(_HEAD.size))
             if kind == _NO_ERROR:
                 return
             if kind == _ERROR:
                 raise ReadError(*child.receive())
             data = child.read(size)
-            yield Block(data, kind == 1, None if end < 0 else begun + end)
+            yield Block(data, kind == 1, None if end < 0 else begun + end, held)
 
 
 def _serve() -> None:
@@ -104,13 +104,13 @@ def _serve() -> None:
     try:
         for block in zstd_blocks(read, part.size - begun, part.max_window_bytes):
             end = -1 if block.end is None else block.end
-            output.write(_HEAD.pack(len(block.data), block.whole, end))
+            output.write(_HEAD.pack(len(block.data), block.whole, end, block.held))
             output.write(block.data)
     except ReadError as error:
-        output.write(_HEAD.pack(0, _ERROR, 0))
+        output.write(_HEAD.pack(0, _ERROR, 0, 0))
         parent.send((error.cause, error.reason))
     else:
-        output.write(_HEAD.pack(0, _NO_ERROR, 0))
+        output.write(_HEAD.pack(0, _NO_ERROR, 0, 0))
     output.flush()
 
 
