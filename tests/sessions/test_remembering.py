@@ -18,6 +18,7 @@ from anyio.lowlevel import checkpoint
 from sessionref.config import LIMITS
 from sessionref.resolver import Resolver, Search
 from sessionref.sessions import digests, dsh, stamps
+from sessionref.sessions import readings as keeping
 from sessionref.sessions.dsh import DshStore
 from sessionref.sessions.frames import Block, plain_blocks
 from sessionref.sessions.index import Index
@@ -26,6 +27,7 @@ from sessionref.sessions.model import Listing, ReadError, Reading, Summary
 from sessionref.sessions.readings import Readings
 from sessionref.sessions.root import Root, Taken
 from sessionref.sessions.stop import Stop
+from sessionref.sessions.turns import HEAVY_BYTES, Turns
 from sessionref.sessions.walk import Walker
 from sessionref.sessions.workers import Workers
 from support import logs
@@ -267,6 +269,35 @@ async def test_a_reading_larger_than_the_room_is_not_kept(tmp_path: Path) -> Non
     log, identity = root.find("a", Stop())
     first = await readings.read(log, identity, salvage=False)
     assert await readings.read(log, identity, salvage=False) is not first
+
+
+@pytest.mark.usefixtures("settled")
+async def test_what_is_kept_makes_room_for_a_read_that_takes_much_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also for one of another root; the oldest goes first."""
+    monkeypatch.setattr(keeping, "_TOGETHER_BYTES", HEAVY_BYTES + 25_000)
+    order = Turns()
+    for session_id in "ab":
+        logs.write_log(tmp_path, session_id, [logs.user(session_id * 10_000)])
+    root = Root(str(tmp_path), LIMITS, turns=order)
+    readings = Readings(root, Workers(2, 2), lambda _path, _look: None)
+
+    async def is_kept_after(weight: int) -> dict[str, bool]:
+        logs_of = {each: root.find(each, Stop()) for each in "ab"}
+        before = {each: await readings.read(*logs_of[each], salvage=False) for each in "ab"}
+        elsewhere = Stop()
+        order.weigh(elsewhere, weight)
+        order.leave(elsewhere)
+        return {
+            each: await readings.read(*logs_of[each], salvage=False) is before[each]
+            for each in "ba"
+        }
+
+    assert await is_kept_after(HEAVY_BYTES) == {"a": True, "b": True}
+    assert await is_kept_after(HEAVY_BYTES + 1_000) == {"a": True, "b": True}
+    assert await is_kept_after(HEAVY_BYTES + 10_000) == {"a": False, "b": True}
+    assert await is_kept_after(HEAVY_BYTES + 20_000) == {"a": False, "b": False}
 
 
 # Reads under way

@@ -101,11 +101,11 @@ def test_reading_takes_its_turn_and_leaves_it(
     for session_id, is_heavy in (("a", True), ("b", True), ("c", False), ("d", True)):
         log, _ = root.find(session_id, Stop())
         root.take(log, Stop(), salvage=salvage)
-        root._turns.weigh(other, HEAVY)  # it was left
+        root.turns.weigh(other, HEAVY)  # it was left
         read = threading.Thread(target=lambda log=log: root.take(log, Stop(), salvage=salvage))
         read.start()
         read.join(3 * turns._LOOK_SECONDS if is_heavy else BOUND)
         assert read.is_alive() == is_heavy
-        root._turns.leave(other)
+        root.turns.leave(other)
         read.join(BOUND)
         assert not read.is_alive()

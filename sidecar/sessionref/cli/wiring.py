@@ -19,6 +19,7 @@ from sessionref.resolver import Resolver
 from sessionref.sessions.corpus import Corpus
 from sessionref.sessions.dsh import DshStore
 from sessionref.sessions.index import Index
+from sessionref.sessions.turns import Turns
 from sessionref.sessions.workers import Workers
 from sessionref_protocol import types
 from sessionref_protocol.display import printable
@@ -61,6 +62,7 @@ def wire(settled: Config) -> Parts:
     workers = Workers(limits.max_concurrent_reads, limits.max_abandoned_reads)
     background = Workers(_BACKGROUND_THREADS, limits.max_abandoned_reads)
     index = None if settled.cache_folder is None else Index(settled.cache_folder)
+    turns = Turns()
     stores = tuple(
         DshStore(
             root,
@@ -69,6 +71,7 @@ def wire(settled: Config) -> Parts:
             background=background,
             index=index,
             openings=settled.index_previews,
+            turns=turns,
         )
         for root in settled.roots
     )

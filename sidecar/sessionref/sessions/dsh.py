@@ -21,6 +21,7 @@ from sessionref.sessions.keeper import Keeper
 from sessionref.sessions.model import Entry, IndexState, Listing, Reading, RootState, Summary
 from sessionref.sessions.readings import Readings
 from sessionref.sessions.root import Root
+from sessionref.sessions.turns import Turns
 from sessionref.sessions.walk import Sight, Walker
 from sessionref.sessions.workers import Workers
 
@@ -54,12 +55,14 @@ class DshStore:
         background: Workers | None = None,
         index: Index | None = None,
         openings: bool = False,
+        turns: Turns | None = None,
     ) -> None:
         """`background`: do what nobody waits for; `index`: where what is known is kept.
 
-        `openings`: the first words of first prompts are told of, too.
+        `openings`: the first words of first prompts are told of, too. `turns`: shared with other
+        stores.
         """
-        self._root = Root(root, limits, openings=openings)
+        self._root = Root(root, limits, openings=openings, turns=turns)
         self._workers = workers
         self._walkers = Workers(1, 1)
         self._walker = Walker(self._root)

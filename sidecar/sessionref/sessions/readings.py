@@ -1,26 +1,32 @@
 """Readings of the logs of a root: kept while a log is the same, continued when it was appended to.
 
-Kept are the latest ones, bounded by the bytes of their texts. Who asks for what is being read just
-now waits for the same read, which goes on until nobody waits for it any more. Lives on the event
-loop; reading is done by worker threads. Source: issue "instant at ten thousand sessions", 4.
+Kept are the latest ones, bounded by the bytes of their texts, and fewer while a log is read that
+takes very much memory itself. Who asks for what is being read just now waits for the same read,
+which goes on until nobody waits for it any more. Lives on the event loop; reading is done by worker
+threads. Source: issue "instant at ten thousand sessions", 4.
 """
 
 import asyncio
+import threading
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Final
 
-from sessionref.config import MIB
+from sessionref.config import LIMITS, MIB
 from sessionref.sessions.digest import Look, look_of
 from sessionref.sessions.folders import Log
 from sessionref.sessions.model import Reading
 from sessionref.sessions.root import Root, Taken
 from sessionref.sessions.stamps import Identity
 from sessionref.sessions.stop import Stop
+from sessionref.sessions.turns import give_back
 from sessionref.sessions.workers import Workers
 
 _MAX_BYTES: Final = 64 * MIB
+
+_TOGETHER_BYTES: Final = LIMITS.max_zstd_window_bytes + LIMITS.max_session_bytes
+"""Of memory, for what is kept and a read that is under way: as much as one read may take."""
 
 _Kept = tuple[Taken, int]
 """And its size in bytes."""
@@ -48,7 +54,10 @@ class Readings:
         self._kept: dict[str, _Kept] = {}
         """The one that was used last is the last one."""
         self._bytes = 0
+        self._lock = threading.Lock()
+        """For both: a thread that reads may want room."""
         self._shared: dict[_Key, _SharedRead] = {}
+        root.turns.tell(self._make_room)
 
     async def read(self, log: Log, identity: Identity | None, *, salvage: bool) -> Reading:
         """The reading of a log that has this identity now, or of a later state of it.
@@ -104,10 +113,21 @@ class Readings:
 
     def _keep(self, path: str, kept: _Kept) -> None:
         """Keep a reading as the one that was used last, as long as there is room for it."""
-        _, before = self._kept.pop(path, (None, 0))
-        _, size = self._kept[path] = kept
-        self._bytes += size - before
-        while self._bytes > self._max_bytes:
+        with self._lock:
+            _, before = self._kept.pop(path, (None, 0))
+            _, size = self._kept[path] = kept
+            self._bytes += size - before
+            self._forget(self._max_bytes)
+
+    def _make_room(self, weight: int) -> None:
+        """A read takes so many bytes of memory. For any thread."""
+        if self._kept and self._bytes + weight > _TOGETHER_BYTES:
+            with self._lock:
+                self._forget(_TOGETHER_BYTES - weight)
+            give_back()
+
+    def _forget(self, max_bytes: int) -> None:
+        while self._kept and self._bytes > max_bytes:
             oldest = next(iter(self._kept))
             self._bytes -= self._kept.pop(oldest)[1]
 

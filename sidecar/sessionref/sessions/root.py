@@ -71,17 +71,23 @@ class Root:
     """One session root. Its methods block, and raise `StoppedError` when their `Stop` is set."""
 
     def __init__(
-        self, path: str, limits: Limits, *, openings: bool = False, alone: bool = False
+        self,
+        path: str,
+        limits: Limits,
+        *,
+        openings: bool = False,
+        alone: bool = False,
+        turns: Turns | None = None,
     ) -> None:
         """`openings`: the first words of first prompts are wanted, too.
 
-        `alone`: no other process is to help with large logs.
+        `alone`: no other process is to help with large logs. `turns`: shared with other roots.
         """
         self.path = path
         self.openings = openings
         self.limits = limits
         self._alone = alone
-        self._turns = Turns()
+        self.turns = turns or Turns()
         self._told: set[tuple[str, str]] = set()
 
     def problem(self) -> str | None:
@@ -143,7 +149,7 @@ class Root:
         try:
             return self._take_consistently(log, stop, start, salvage=salvage)
         finally:
-            self._turns.leave(stop)
+            self.turns.leave(stop)
 
     def _take_consistently(
         self, log: Log, stop: Stop, start: Start | None, *, salvage: bool
@@ -237,13 +243,13 @@ class Root:
             if print_before(position) == start.print:
                 pause = start.pause
         blocks = self._blocks(log, file, start=pause.position)
-        reading, pause = read_on(blocks, pause, partial(self._turns.weigh, file.stop))
+        reading, pause = read_on(blocks, pause, partial(self.turns.weigh, file.stop))
         start = Start(pause, print_before(pause.position), file.stamp.identity)
         return Taken(file.stamp, reading, start)
 
     def _salvage(self, log: Log, file: LogFile, failure: ReadError) -> Reading:
         """What precedes the damage for which reading failed."""
-        weigh = partial(self._turns.weigh, file.stop)
+        weigh = partial(self.turns.weigh, file.stop)
         end = file.size
         if log.place.name.compressed:
             end = good_end(self._blocks(log, file, singly=True), weigh)

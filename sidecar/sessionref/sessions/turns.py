@@ -26,16 +26,27 @@ class Turns:
     def __init__(self) -> None:
         self._changed: Final = threading.Condition()
         self._owner: Stop | None = None
+        self._keepers: list[Callable[[int], None]] = []
+
+    def tell(self, keeper: Callable[[int], None]) -> None:
+        """Somebody keeps memory that a heavy read may want, and is told how many bytes it takes.
+
+        That is done again and again, and by the thread that reads.
+        """
+        self._keepers.append(keeper)
 
     def weigh(self, read: Stop, weight: int) -> None:
         """A read takes so many bytes: wait for its turn if that is much. Raises as its `Stop`."""
-        if weight <= HEAVY_BYTES or self._owner is read:
+        if weight <= HEAVY_BYTES:
             return
-        with self._changed:
-            while self._owner is not None and not self._owner.is_set:
-                self._changed.wait(_LOOK_SECONDS)
-                read.check()
-            self._owner = read
+        if self._owner is not read:
+            with self._changed:
+                while self._owner is not None and not self._owner.is_set:
+                    self._changed.wait(_LOOK_SECONDS)
+                    read.check()
+                self._owner = read
+        for keeper in self._keepers:
+            keeper(weight)
 
     def leave(self, read: Stop) -> None:
         """A read has ended."""
