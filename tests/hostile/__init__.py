@@ -1,0 +1,1 @@
+"""Logs, places and files that somebody made to harm, held against the spawned program."""
