@@ -197,12 +197,12 @@ def a_window_of_128_megabytes(root: Path, session_id: str = ID) -> None:
     put(root, frames.compressed(pieces, window_log=27), session_id=session_id)
 
 
-def everything_as_large_as_it_may_be(root: Path) -> None:
+def everything_as_large_as_it_may_be(root: Path, session_id: str = ID) -> None:
     """A window, what is kept, and a record behind it."""
     call = b'{"type":"tool/call","seq":32,"time":1,"data":"%b"}\n' % (b"a" * 62 * MIB)
     pieces = list(many(32, logs.user("a" * (MIB // 4))))
     pieces += [call, call.replace(b":32,", b":33,"), call.replace(b":32,", b":34,")]
-    put(root, frames.compressed(pieces, window_log=27))
+    put(root, frames.compressed(pieces, window_log=27), session_id=session_id)
 
 
 # Lines

@@ -88,6 +88,11 @@ WINDOWS = Row(
     "answered, one after another",
     "test_hostile_logs.py::test_large_windows_are_read_one_after_another",
 )
+AFTER = Row(
+    "the largest of these logs behind one of 60 MiB of conversation, again and again",
+    "answered, in no more memory",
+    "test_hostile_logs.py::test_what_was_read_before_leaves_room_for_what_is_read_next",
+)
 
 IDS = Row(
     "ids that spell ways out of the root, or much else",
@@ -137,7 +142,7 @@ OF_OTHERS = Row(
 
 TABLE = (
     *(BOMBS, SPARSE, LINE_FEEDS, ENDLESS, TALK, UNQUOTED, LONGER, ODD, MANY, OVER, LARGEST),
-    *(TINY, DEEP, TOO_DEEP, CHAINS, NO_ROOM, ONE_HASH, WINDOWS),
+    *(TINY, DEEP, TOO_DEEP, CHAINS, NO_ROOM, ONE_HASH, WINDOWS, AFTER),
     *(IDS, HEADERS, NAMES, LINKS_TO_LOGS, LINKS_TO_OTHERS, LINKS_TO_NONE, LINKS_TO_FOLDERS),
     *(NO_FILES, OF_OTHERS),
 )

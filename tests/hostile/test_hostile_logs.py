@@ -10,15 +10,20 @@ from typing import Any
 import pytest
 
 from hostile import cost, table
+from hostile.frames import compressed
 from hostile.logs import (
     CASES,
     CORRUPT,
     CWD,
     ID,
+    MIB,
     Case,
     a_window_of_128_megabytes,
+    everything_as_large_as_it_may_be,
+    many,
+    put,
 )
-from support import requests
+from support import logs, requests
 from support.sidecar import Sidecar, WireError
 
 pytestmark = cost.needs_proc
@@ -130,6 +135,21 @@ def test_large_windows_are_read_one_after_another(brief_path: Path) -> None:
         for request in requested:
             assert messages_of(sidecar.settle(request, timeout=cost.PATIENCE)) == 1
         watched.lap().charge(table.WINDOWS)
+
+
+def test_what_was_read_before_leaves_room_for_what_is_read_next(brief_path: Path) -> None:
+    root = brief_path / "sessions"
+    put(root, compressed(many(60, logs.user("a" * MIB))), session_id="before")
+    everything_as_large_as_it_may_be(root, "largest")
+    with (
+        Sidecar("--log-level", "error", roots=[root]) as sidecar,
+        cost.watched(sidecar.process.pid) as watched,
+    ):
+        for session_id, messages in (("before", 60), ("largest", 32)) * 2:
+            params = requests.prepare(session_id)
+            prepared = sidecar.call("prepare", params, timeout=cost.PATIENCE)
+            assert messages_of(prepared) == messages
+            watched.lap().charge(table.AFTER)
 
 
 def messages_of(prepared: Any) -> int:

@@ -8,7 +8,7 @@ threads; knows no logs. Source: the contract, section 6, rules 2 and 9.
 import threading
 from collections.abc import Callable
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 from sessionref.config import MIB
 from sessionref.sessions.stop import Stop
@@ -18,6 +18,10 @@ HEAVY_BYTES: Final = 8 * MIB
 
 _LOOK_SECONDS: Final = 0.05
 """How often those who wait look whether anybody waits for them, and for whom they wait."""
+
+_M_TRIM_THRESHOLD: Final = -1
+_M_MMAP_THRESHOLD: Final = -3
+"""Of glibc's malloc.h."""
 
 
 class Turns:
@@ -45,6 +49,7 @@ class Turns:
                     self._changed.wait(_LOOK_SECONDS)
                     read.check()
                 self._owner = read
+            _keep_little()
         for keeper in self._keepers:
             keeper(weight)
 
@@ -59,17 +64,29 @@ class Turns:
 
 def give_back() -> None:
     """Give the system what is free. The C library keeps some for each thread that ever took it."""
-    trim = _trim()
-    if trim is not None:
-        trim(0)
+    if (library := _library()) is not None:
+        library.malloc_trim(0)
 
 
 @cache
-def _trim() -> Callable[[int], int] | None:
+def _keep_little() -> None:
+    """From now on, let the C library keep no large block that is free, however it was used before.
+
+    As a rule it learns to, from each that is: then what a heavy read leaves can't be used for the
+    next one, nor given back.
+    """
+    if (library := _library()) is not None:
+        library.mallopt(_M_MMAP_THRESHOLD, MIB)
+        library.mallopt(_M_TRIM_THRESHOLD, MIB)
+
+
+@cache
+def _library() -> Any:
+    """The C library, if it is the one that keeps memory and can be told not to: glibc."""
     import ctypes  # few processes ever need it
 
     try:
-        trim: Callable[[int], int] = ctypes.CDLL(None).malloc_trim
-    except (AttributeError, OSError, TypeError):
-        return None  # not a library that keeps anything, as far as we know
-    return trim
+        library = ctypes.CDLL(None)
+    except (OSError, TypeError):  # Windows
+        return None
+    return library if hasattr(library, "malloc_trim") and hasattr(library, "mallopt") else None
