@@ -358,6 +358,31 @@ async def test_a_signal_ends_it_with_a_read_still_pending() -> None:
 
 
 @pytest.mark.asyncio
+async def test_what_does_not_come_back_when_it_is_cancelled_is_answered_all_the_same() -> None:
+    come_back = anyio.Event()
+
+    async def stubborn(session_id: str, *, salvage: bool = False) -> Reading:
+        with anyio.CancelScope(shield=True):
+            await come_back.wait()
+        raise AssertionError
+
+    async with conversation() as talk:
+        talk.store.read = stubborn  # type: ignore[method-assign]
+        talk.send(prepare(1))
+        await anyio.wait_all_tasks_blocked()
+        talk.send({"id": 2, "method": "shutdown"})
+        talk.dispatcher.stop(0)
+        first, second = await talk.answer(), await talk.answer()
+        assert (first["id"], first["error"]["code"]) == (1, -32802)
+        assert second == {"jsonrpc": "2.0", "id": 2, "result": None}
+        with anyio.fail_after(BOUND):
+            await talk.over.wait()
+        come_back.set()
+        await anyio.wait_all_tasks_blocked()
+        assert talk.dispatcher.in_flight == 0
+
+
+@pytest.mark.asyncio
 async def test_our_own_fault_is_answered_without_its_traceback(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

@@ -374,19 +374,26 @@ class Dispatcher:
         """Nothing runs any more: a shutdown can be answered, a drain is over."""
         if self._running:
             return
+        self._answer_shutdown()
+        self._idle.set()
+
+    def _answer_shutdown(self) -> None:
         if self._shutdown_id is not None and (
             frame := self._connection.settle(self._shutdown_id, None)
         ):
             self._write(frame)
-        self._idle.set()
 
     def _cancel_all(self) -> None:
         for running in self._running.values():
             running.cancel(ErrorKind.TIMED_OUT)
 
-    async def _settled(self) -> None:
+    async def _settle_all(self) -> None:
+        """Cancelled requests get a moment to come back, and their answers in any case."""
         with anyio.move_on_after(_SETTLE_SECONDS):
             await self._idle.wait()
+        for id_, running in self._running.items():
+            self._fail(id_, _ENDED[running.ending or ErrorKind.TIMED_OUT])
+        self._answer_shutdown()
 
     async def run(self, finish: Callable[[int], Awaitable[None]]) -> None:
         """Serve until the input ends or somebody says stop, then call `finish` with the exit code.
@@ -400,8 +407,7 @@ class Dispatcher:
             with self._drain:
                 await self._idle.wait()
             self._cancel_all()
-            with anyio.move_on_after(_SETTLE_SECONDS):
-                await self._idle.wait()
+            await self._settle_all()
             stopped = self._exit_code is not None
             patience = _FLUSH_SECONDS if stopped else self._limits.eof_drain_seconds
             with anyio.move_on_after(patience):
