@@ -2,7 +2,8 @@
 
 `make fuzz` runs this. Each target runs in processes of its own (`child`), as many at one time as
 there are processors. What was found interesting is kept for the next run; an input that breaks a
-rule is a finding: it is kept as well, named, and ends its target's run. Exit code 1 with findings.
+rule is kept as well and ends its target's run. If it breaks the rule again when it is tried alone,
+it is a finding: it is named, and the exit code is 1. What only a busy machine brought about isn't.
 """
 
 import argparse
@@ -36,9 +37,20 @@ class Outcome(NamedTuple):
     target: str
     seconds: float
     executions: int
+    edges: int
+    """How many branches of our code all that was tried went through, as libFuzzer counts them."""
     findings: list[Path]
+    """What ended the run and, tried alone, breaks a rule again."""
+    flukes: list[Path]
+    """What ended the run or took long, but passes alone: the machine may have been busy."""
     trouble: str
     """What the process said last, where it ended in any other way than by running out of time."""
+    is_broken: bool
+    """It ended by itself, and over no input: the fuzzer is wrong."""
+
+    @property
+    def is_failure(self) -> bool:
+        return bool(self.findings) or self.is_broken
 
 
 def dictionary(tokens: tuple[bytes, ...]) -> str:
@@ -46,8 +58,22 @@ def dictionary(tokens: tuple[bytes, ...]) -> str:
     return "".join('"' + "".join(f"\\x{byte:02x}" for byte in token) + '"\n' for token in tokens)
 
 
+def child(target: Target, *arguments: str) -> "subprocess.CompletedProcess[bytes]":
+    """Run libFuzzer on a target, under the limits that hold for each input."""
+    return subprocess.run(
+        [
+            *(sys.executable, "-m", "fuzz.child", target.name),
+            *(f"-max_len={MAX_BYTES}", f"-timeout={MAX_SECONDS}", f"-rss_limit_mb={MAX_MIB}"),
+            *arguments,
+        ],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+
+
 def fuzz(target: Target, seconds: float, kept: Path) -> Outcome:
-    """Run one target and wait for its end."""
+    """Run one target and wait for its end, then try what ended it once more."""
     corpus, findings = kept / "corpus" / target.name, kept / "findings" / target.name
     for folder in (corpus, findings):
         folder.mkdir(parents=True, exist_ok=True)
@@ -56,26 +82,27 @@ def fuzz(target: Target, seconds: float, kept: Path) -> Outcome:
         words.write(dictionary(target.tokens))
         words.flush()
         started = time.monotonic()
-        done = subprocess.run(
-            [
-                *(sys.executable, "-m", "fuzz.child", target.name),
-                *(f"-max_total_time={max(1, int(seconds))}", "-print_final_stats=1"),
-                *(f"-max_len={MAX_BYTES}", f"-timeout={MAX_SECONDS}", f"-rss_limit_mb={MAX_MIB}"),
-                *(f"-dict={words.name}", f"-artifact_prefix={findings}/"),
-                *(str(corpus), str(SEEDS / target.name)),
-            ],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            check=False,
+        done = child(
+            target,
+            *(f"-max_total_time={max(1, int(seconds))}", "-print_final_stats=1"),
+            *(f"-dict={words.name}", f"-artifact_prefix={findings}/"),
+            *(str(corpus), str(SEEDS / target.name)),
         )
+        took = time.monotonic() - started
     said = done.stderr.decode(errors="replace")
     executed = re.search(r"stat::number_of_executed_units: (\d+)", said)
+    covered = re.findall(r"\bcov: (\d+)", said)
+    left = sorted(set(findings.iterdir()) - before)
+    again = [path for path in left if child(target, str(path)).returncode]
     return Outcome(
         target.name,
-        time.monotonic() - started,
+        took,
         int(executed[1]) if executed else 0,
-        sorted(set(findings.iterdir()) - before),
+        int(covered[-1]) if covered else 0,
+        again,
+        [path for path in left if path not in again],
         last_words(said) if done.returncode or not executed else "",
+        done.returncode > 0 and not left,
     )
 
 
@@ -86,15 +113,18 @@ def last_words(said: str) -> str:
     return "\n".join(lines[:LAST_LINES] if crashed else lines[-LAST_LINES:])
 
 
+def row(name: str, seconds: str, executions: int, edges: str, findings: int) -> str:
+    return f"{name:<16}{seconds:>9}{executions:>13,}{edges:>8}{findings:>10}"
+
+
 def table(outcomes: list[Outcome]) -> Iterator[str]:
     """What is printed at the end."""
-    yield f"{'target':<16}{'seconds':>9}{'executions':>13}{'findings':>10}"
-    for outcome in outcomes:
-        found = len(outcome.findings)
-        yield f"{outcome.target:<16}{outcome.seconds:>9.0f}{outcome.executions:>13,}{found:>10}"
-    total = sum(outcome.executions for outcome in outcomes)
-    found = sum(len(outcome.findings) for outcome in outcomes)
-    yield f"{'together':<16}{'':>9}{total:>13,}{found:>10}"
+    yield f"{'target':<16}{'seconds':>9}{'executions':>13}{'edges':>8}{'findings':>10}"
+    for each in outcomes:
+        found = len(each.findings)
+        yield row(each.target, f"{each.seconds:.0f}", each.executions, str(each.edges), found)
+    total = sum(each.executions for each in outcomes)
+    yield row("together", "", total, "", sum(len(each.findings) for each in outcomes))
 
 
 def main() -> int:
@@ -114,8 +144,10 @@ def main() -> int:
             print(f"--- {outcome.target}\n{outcome.trouble}")
         for finding in outcome.findings:
             print(f"{finding}: {finding.read_bytes()!r}")
+        for fluke in outcome.flukes:
+            print(f"{fluke}: passes when it is tried alone, so it does not count")
     print(*table(outcomes), sep="\n")
-    return 1 if any(outcome.trouble for outcome in outcomes) else 0
+    return 1 if any(outcome.is_failure for outcome in outcomes) else 0
 
 
 if __name__ == "__main__":
