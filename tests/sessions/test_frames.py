@@ -172,6 +172,20 @@ def test_a_frame_that_lies_of_its_size_is_refused() -> None:
         blocks(lying)
 
 
+@pytest.mark.parametrize("size", [0, 4, 100, 299, 300, 2**20])
+@pytest.mark.parametrize("step", [4, 9, 64, STEP])
+def test_so_is_one_that_ends_in_an_empty_block(step: int, size: int) -> None:
+    """The library lets that pass where it has less room than the frame declares."""
+    text = b"x" * 299 + b"\n"
+    lying = MAGIC + b"\x80\x50" + size.to_bytes(4, "little") + raw_frame(text, b"")[6:]
+    data = frame(text) + lying + frame(text)
+    if size == len(text):
+        assert content(blocks(data, step=step)) == (3 * text, b"")
+    else:
+        with pytest.raises(ReadError):
+            blocks(data, step=step)
+
+
 def test_what_a_frame_expands_to_is_never_held() -> None:
     size = 2**28
     compressor = zstandard.ZstdCompressor(write_content_size=False).compressobj()

@@ -34,6 +34,8 @@ _ORDINARY: Final = Struct("<IHI").unpack_from
 _ORDINARY_DESCRIPTOR: Final = _CHECKSUM
 _ORDINARY_SIZE: Final = 13
 """Of such a frame of one block, without the content of the block."""
+_BLOCK_SIZE: Final = 0xFFFFF8
+"""In a block's header."""
 _EMPTY_BLOCK: Final = bytes(3)
 """Put behind a torn frame. Its last whole block may hold more than is asked for at one time, and
 the rest is given only as long as there is more to read."""
@@ -51,6 +53,8 @@ def _header_size(descriptor: int) -> int:
 
 _HEADER_SIZES: Final = tuple(map(_header_size, range(256)))
 """Size of a frame header, magic included, by its descriptor byte."""
+_DECLARING: Final = 0x20
+"""The least descriptor of a frame that says how large its content is."""
 
 
 class Block(NamedTuple):
@@ -96,7 +100,8 @@ def zstd_blocks(
         else:
             end, whole = _end_of_large_frame(read, offset, size)
             part = _Range(read, offset, end, b"" if whole or end == offset else _EMPTY_BLOCK)
-            yield from _decompressed(decompressor, part, end if whole else None, step, held)
+            blocks = _decompressed(decompressor, part, end if whole else None, step, held)
+            yield from _as_declared(blocks, _declared_size(read(offset, _MAX_HEADER)))
             offset = end if whole else size
 
 
@@ -147,14 +152,28 @@ def _window(header: bytes) -> int:
         return 0  # which decompressing it tells, too
 
 
+def _declared_size(header: bytes) -> int | None:
+    """How large a frame says that its content is; None where it does not."""
+    try:
+        size = zstandard.get_frame_parameters(header).content_size
+    except zstandard.ZstdError:
+        return None  # as above
+    return None if size == zstandard.CONTENTSIZE_UNKNOWN else size
+
+
 def _end_of_odd_frame(chunk: bytes, at: int, size: int) -> int:
-    """Where the frame at `at` ends; more than `size` where the chunk does not tell."""
+    """Where the frame at `at` ends; more than `size` where the chunk does not tell, or where the
+    content has to be measured: zstandard doesn't do that for every frame that ends in an empty
+    block, but as its buffers happen to be.
+    """
     descriptor = chunk[at + _MAGIC_SIZE]
     at += _HEADER_SIZES[descriptor]
     while at + 3 <= size:
         (block,) = _BLOCK_HEADER(chunk, at)
         at += _block_size(block)
         if block & 1:
+            if descriptor >= _DECLARING and not block & _BLOCK_SIZE:
+                break
             return at + (4 if descriptor & _CHECKSUM else 0)
     return size + 1
 
@@ -223,3 +242,13 @@ def _decompressed(
         raise ReadError("corrupt", "a frame of the log is damaged") from None
     if end is not None:
         yield Block(b"", whole=True, end=end, held=held)
+
+
+def _as_declared(blocks: Iterable[Block], size: int | None) -> Iterator[Block]:
+    """The blocks of one frame; where it is whole, they come to the size that it declares."""
+    taken = 0
+    for block in blocks:
+        taken += len(block.data)
+        if block.end is not None and size not in (None, taken):
+            raise ReadError("corrupt", "a frame of the log holds less or more than it says")
+        yield block
