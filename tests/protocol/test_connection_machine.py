@@ -8,7 +8,7 @@ ids each way and how far the conversation is.
 import json
 from typing import Any, Literal
 
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -228,5 +228,10 @@ class Conversation(RuleBasedStateMachine):
             assert self.connection.shutdown_received == (self.phase == "shut down")
 
 
-Conversation.TestCase.settings = settings(max_examples=200, stateful_step_count=40, deadline=None)
+Conversation.TestCase.settings = settings(
+    max_examples=400,
+    stateful_step_count=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
 TestConversation = Conversation.TestCase

@@ -7,10 +7,11 @@ what happens when is the test's concern.
 import asyncio
 import math
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from sessionref.dispatcher import NoAnswer
 from sessionref.sessions.model import Entry, Header, Listing, ReadError, Reading, RootState, Summary
 
 RESULT, LOST, FAULT = "result", -32014, -32603
@@ -104,6 +105,10 @@ class Asked:
             self.endings = {ending}
 
 
+Fate = Literal["answered", "refused", "timed out", "over"]
+"""What may become of a question; it is over where the conversation is."""
+
+
 class Question:
     """Something that we asked of the host, as the model knows it."""
 
@@ -113,5 +118,14 @@ class Question:
         self.id: Id | None = None
         """Known once it was written, from when on its time is counted."""
         self.is_answered = False
-        self.endings: set[bool] = set()
-        """Whether it may be answered well by now, or in vain."""
+        self.is_withdrawn = False
+        self.endings: set[Fate] = set()
+        """What may have become of it by now."""
+
+    def told(self) -> set[Fate]:
+        """What became of it, as far as whoever asked and the host can tell."""
+        error = self.task.exception()
+        if error is None:
+            return {"answered"}
+        assert isinstance(error, NoAnswer)
+        return {"timed out"} if self.is_withdrawn else {"refused", "over"}
