@@ -1,14 +1,18 @@
 """The fuzzers' checks themselves: all seeds and findings pass, and each notices what is wrong.
 
-No fuzzing happens here; `make fuzz` does that.
+No fuzzing happens here; `make fuzz` does that. What that makes of its processes' ends is tried with
+processes that end as they are told.
 """
 
 import re
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
 
+from fuzz import __main__ as runner
+from fuzz.target import Target
 from fuzz.targets import TARGETS
 from sessionref.sessions import fold, frames, log, surface
 from sessionref.sessions.fold import LogFold
@@ -64,3 +68,48 @@ def test_a_check_notices_what_is_wrong(
     monkeypatch.setattr(where, name, wrong)
     with pytest.raises(Exception):  # noqa: B017, PT011 - whatever a check raises is a finding
         check_all(target)
+
+
+def run_that_ends(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: int, left: str, again: int
+) -> runner.Outcome:
+    """A run that ends with this code and leaves an input, which alone ends with another code."""
+
+    def child(target: Target, *arguments: str) -> "CompletedProcess[bytes]":
+        findings = tmp_path / "findings" / target.name
+        if arguments == (str(findings / left),):
+            return CompletedProcess([], again)
+        if left:
+            (findings / left).write_bytes(b"x")
+        said = b"#7 DONE cov: 12 ft: 1\nstat::number_of_executed_units: 7\n"
+        return CompletedProcess([], code, stderr=said)
+
+    monkeypatch.setattr(runner, "child", child)
+    return runner.fuzz(TARGETS["lines"], 1, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("code", "left", "again", "is_failure"),
+    [
+        (0, "", 0, False),
+        (77, "crash-1", 77, True),
+        (70, "timeout-1", 0, False),
+        (0, "slow-unit-1", 0, False),
+        (-9, "", 0, False),
+        (1, "", 0, True),
+    ],
+)
+def test_what_ends_a_run_counts_if_it_happens_again_or_is_our_own_fault(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    code: int,
+    left: str,
+    again: int,
+    is_failure: bool,
+) -> None:
+    outcome = run_that_ends(monkeypatch, tmp_path, code, left, again)
+    assert (outcome.executions, outcome.edges) == (7, 12)
+    assert outcome.is_failure == is_failure
+    assert [path.name for path in outcome.findings + outcome.flukes] == [left] * bool(left)
+    assert bool(outcome.findings) == bool(again)
+    assert bool(outcome.trouble) == bool(code)
