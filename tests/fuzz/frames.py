@@ -43,6 +43,16 @@ def frame_size(data: bytes) -> int | None:
     return at if at <= len(data) else None
 
 
+def declared_size(frame: bytes) -> int | None:
+    """How large the content is, as its header says by RFC 8878, if it does; it is there."""
+    descriptor = frame[4]
+    single = descriptor >> 5 & 1
+    at = 5 + (not single) + (0, 1, 2, 4)[descriptor & 3]
+    width = (single, 2, 4, 8)[descriptor >> 6]
+    size = int.from_bytes(frame[at : at + width], "little") + (256 if width == 2 else 0)
+    return size if width else None
+
+
 def content(frame: bytes) -> tuple[bytes, bool]:
     """What a frame, or the beginning of one, holds, and whether it was whole."""
     reader = zstandard.ZstdDecompressor(max_window_size=WINDOW).decompressobj()
@@ -50,6 +60,8 @@ def content(frame: bytes) -> tuple[bytes, bool]:
         found = reader.decompress(frame)
     except zstandard.ZstdError:
         raise DamagedError from None
+    if reader.eof and declared_size(frame) not in (None, len(found)):
+        raise DamagedError  # which the library leaves to us where the last block is empty
     return found, reader.eof and not reader.unused_data
 
 
