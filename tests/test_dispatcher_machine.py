@@ -65,6 +65,8 @@ class Conversation(RuleBasedStateMachine):
         self.runner = asyncio.Runner(loop_factory=lambda: self.loop)
         self.outlet = Outlet()
         self.exit_codes: list[int] = []
+        self.left_open: list[Id] = []
+        """What had no answer when the process would have been left."""
         self.upcoming: list[Any] = []
         """What happens next: messages, of which those in a row come in together, and callables."""
         self.runner.run(self.begin())
@@ -110,6 +112,8 @@ class Conversation(RuleBasedStateMachine):
 
     async def finish(self, code: int) -> None:
         self.exit_codes.append(code)
+        self.take_answers()
+        self.left_open += self.in_flight
 
     # What the host sends
 
@@ -339,8 +343,10 @@ class Conversation(RuleBasedStateMachine):
     # How it ends
 
     @may_end
-    @rule()
-    def end_of_input(self) -> None:
+    @rule(waits=st.booleans())
+    def end_of_input(self, waits: bool) -> None:
+        """With `waits` the time is over that what is in flight gets then."""
+
         def happen() -> None:
             self.drains_until = math.inf
             self.say_no(begun=True)
@@ -348,8 +354,19 @@ class Conversation(RuleBasedStateMachine):
 
         self.is_ending = True
         self.upcoming.append(happen)
+        if waits:
+            self.come_to_rest()
+            self.time_passes(31_000)
 
-    @precondition(lambda self: self.rounds >= self.lasts)
+    @may_end
+    @rule(code=st.sampled_from([0, 130]), turns=st.integers(0, 9))
+    def suspended_at_the_end(self, code: int, turns: int) -> None:
+        """Time is up before tasks had the turns of the loop that they need to come back."""
+        self.signal(code)
+        self.run(turns)
+        self.time_passes(6_000)
+
+    @may_end
     @rule(code=st.sampled_from([0, 130]))
     def signal(self, code: int) -> None:
         def happen() -> None:
@@ -450,6 +467,7 @@ class Conversation(RuleBasedStateMachine):
         assert self.dispatcher.in_flight == len(self.in_flight) + (self.shutdown is not None)
         is_over = self.drains_until is not None and not self.in_flight
         assert len(self.exit_codes) == is_over
+        assert self.left_open == []
         assert self.codes.issuperset(self.exit_codes)
         assert self.running.done() == is_over
 

@@ -17,7 +17,7 @@ from sessionref_protocol.errors import ErrorKind, RpcError
 from sessionref_protocol.messages import Notification, Request, Response
 
 LIMIT = 150
-IN_FLIGHT = 3
+IN_FLIGHT = 2
 PARSE, INVALID, PARAMS, BUSY = -32700, -32600, -32602, -32000
 
 Id = int | str
@@ -25,7 +25,7 @@ Told = tuple[Any, ...] | None
 """What becomes of a frame: a kind and an id, a refusal's id and code, or nothing."""
 
 ids: st.SearchStrategy[Id] = st.sampled_from([1, "1", 2, 3, "a", "", -1])
-methods = st.sampled_from(["x", "x", "x", "initialize", "shutdown", "exit"])
+methods = st.sampled_from([*"xxxxxx", "initialize", "shutdown", "exit"])
 
 
 class Conversation(RuleBasedStateMachine):
@@ -229,7 +229,7 @@ class Conversation(RuleBasedStateMachine):
 
 
 Conversation.TestCase.settings = settings(
-    max_examples=400,
+    max_examples=500,
     stateful_step_count=40,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
