@@ -84,3 +84,7 @@ def test_a_log_without_times_can_be_read() -> None:
 def test_a_row_that_only_looks_packed() -> None:
     assert last_activity([b'{"seq0":0,"time0":5,"data":3}'], 0) is None
     assert last_activity([b'{"seq0":0,"time0":"5","data":{"dt":[]}}'], 0) is None
+
+
+def test_a_row_may_have_members_of_packed_ones() -> None:
+    assert fold([event(0, 10), event(1, 20, seq0=1, time0=30)]).last_activity_at == 20

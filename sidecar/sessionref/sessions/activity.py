@@ -37,7 +37,8 @@ def last_activity(lines: Iterable[bytes], last_seq: int) -> int | None:
             members = record_members(line)
         except (BadRecordError, NullRecordError):
             continue
-        seq, time = _packed(members) if "seq0" in members else _plain(members)
+        # No packed row has a seq of its own, but other rows may have any members besides theirs.
+        seq, time = _plain(members) if "seq" in members else _packed(members)
         if seq == last_seq:
             return time
     return None
