@@ -38,9 +38,9 @@ install: $(READY) ## make .venv with the program and what its tests need
 demo: install ## show the main job on the wire; ROOT=DIR runs it on your own sessions
 	@$(BIN)/python examples/demo.py $(if $(ROOT),--root "$(ROOT)")
 
-test: install ## run the tests (Python only)
+test: install ## run the tests (Python only); EXPLORE=1 with other examples in each run
 	@mkdir -p $(VENV)/tmp
-	@TMPDIR=$(CURDIR)/$(VENV)/tmp $(BIN)/python -m pytest
+	@TMPDIR=$(CURDIR)/$(VENV)/tmp $(if $(EXPLORE),EXPLORE=1) $(BIN)/python -m pytest
 
 test-clients: install ## run the tests of other hosts and of editors; needs node, nvim, emacs, go, chromium
 	@for each in node npm nvim emacs go gcc chromium; do command -v $$each >/dev/null || { \

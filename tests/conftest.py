@@ -1,14 +1,19 @@
 """Fixtures for every test, and the count of verdicts at the end of a run."""
 
 import logging
+import os
 from collections.abc import Iterator
 
 import hypothesis
 import pytest
 
-# How long an example takes says more of the machine than of the code; `benchmarks/` measures.
-hypothesis.settings.register_profile("untimed", deadline=None)
-hypothesis.settings.load_profile("untimed")
+# How long an example takes says more of the machine than of the code; `benchmarks/` measures. The
+# examples are the same in each run, so that one that fails tells of a change; `make test EXPLORE=1`
+# looks at others, and `make fuzz` at very many.
+hypothesis.settings.register_profile(
+    "sessionref", deadline=None, derandomize="EXPLORE" not in os.environ
+)
+hypothesis.settings.load_profile("sessionref")
 
 pytest.register_assert_rewrite("support")
 
