@@ -186,7 +186,10 @@ X = "x" * LARGE_BYTES
         ({"type": "tool/call", "seq": 0, "time": 5.0, "data": [{"dt": [1]}, X]}, 5),
         ({"type": "tool/call", "seq": 0, "time": -5, "data": X}, None),
         ({"type": "tool/call", "seq": 0, "time": None, "data": X}, None),
-        ({"type": "future/thing", "seq": 0, "seq0": 0, "time0": 7, "data": {"dt": [], "x": X}}, 7),
+        (
+            {"type": "future/thing", "seq": 0, "seq0": 0, "time0": 7, "data": {"dt": [], "x": X}},
+            None,
+        ),
         ({"type": "future/thing", "seq": 0, "seq0": 0, "time0": 7, "data": X}, None),
         (PACKED | {"time0": 5, "data": DELTAS | {"texts": [X, "a"], "dt": [3]}}, 8),
         ({"seq": 0, "time": 5, **user(X)}, 5),

@@ -101,7 +101,8 @@ def zstd_blocks(
             end, whole = _end_of_large_frame(read, offset, size)
             part = _Range(read, offset, end, b"" if whole or end == offset else _EMPTY_BLOCK)
             blocks = _decompressed(decompressor, part, end if whole else None, step, held)
-            yield from _as_declared(blocks, _declared_size(read(offset, _MAX_HEADER)))
+            header = read(offset, min(_MAX_HEADER, size - offset))
+            yield from _as_declared(blocks, _declared_size(header))
             offset = end if whole else size
 
 

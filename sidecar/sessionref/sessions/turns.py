@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable
 from functools import cache
 from typing import Any, Final
+from weakref import WeakMethod
 
 from sessionref.config import MIB
 from sessionref.sessions.stop import Stop
@@ -30,14 +31,15 @@ class Turns:
     def __init__(self) -> None:
         self._changed: Final = threading.Condition()
         self._owner: Stop | None = None
-        self._keepers: list[Callable[[int], None]] = []
+        self._keepers: list[WeakMethod[Callable[[int], None]]] = []
 
     def tell(self, keeper: Callable[[int], None]) -> None:
         """Somebody keeps memory that a heavy read may want, and is told how many bytes it takes.
 
-        That is done again and again, and by the thread that reads.
+        That is done again and again, and by the thread that reads. `keeper`: a bound method, which
+        keeps nobody alive.
         """
-        self._keepers.append(keeper)
+        self._keepers.append(WeakMethod(keeper))
 
     def weigh(self, read: Stop, weight: int) -> None:
         """A read takes so many bytes: wait for its turn if that is much. Raises as its `Stop`."""
@@ -50,8 +52,9 @@ class Turns:
                     read.check()
                 self._owner = read
             _keep_little()
-        for keeper in self._keepers:
-            keeper(weight)
+        for known in self._keepers:
+            if (keeper := known()) is not None:
+                keeper(weight)
 
     def leave(self, read: Stop) -> None:
         """A read has ended."""
