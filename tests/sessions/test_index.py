@@ -6,7 +6,7 @@ import os
 import sqlite3
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +25,15 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def index(folder: Path) -> Iterator[Index]:
-    made = Index(str(folder))
-    yield made
-    made.close()
+def another(folder: Path) -> Iterator[Callable[[], Index]]:
+    """Makes the index of a further process."""
+    with ExitStack() as stack:
+        yield lambda: stack.enter_context(closing(Index(str(folder))))
+
+
+@pytest.fixture
+def index(another: Callable[[], Index]) -> Index:
+    return another()
 
 
 def save(index: Index, *records: Record, root: str = ROOT) -> bool:
@@ -51,10 +56,12 @@ def warnings_of(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
 
 
-def test_rows_come_back_in_the_same_process_and_in_the_next(folder: Path, index: Index) -> None:
+def test_rows_come_back_in_the_same_process_and_in_the_next(
+    index: Index, another: Callable[[], Index]
+) -> None:
     assert load(index) == {}
     assert save(index, Record(A, b"row a", b"rest a"), Record(B, b"row b", None))
-    for again in (index, Index(str(folder))):
+    for again in (index, another()):
         assert load(again) == {A: b"row a", B: b"row b"}
         assert (again.rest(ROOT, A), again.rest(ROOT, B)) == (b"rest a", None)
         assert again.rest(ROOT, ("--w--", "c")) is None
@@ -107,11 +114,11 @@ def test_nobody_else_can_read_it(folder: Path, index: Index) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there are no such modes")
-def test_what_was_open_to_others_is_closed(folder: Path) -> None:
-    save(Index(str(folder)), Record(A, b"row", None))
+def test_what_was_open_to_others_is_closed(folder: Path, another: Callable[[], Index]) -> None:
+    save(another(), Record(A, b"row", None))
     folder.chmod(0o755)
     (folder / FILE).chmod(0o644)
-    assert load(Index(str(folder))) == {A: b"row"}
+    assert load(another()) == {A: b"row"}
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert stat.S_IMODE((folder / FILE).stat().st_mode) == 0o600
 
@@ -158,12 +165,14 @@ DAMAGES = [flip_bytes, garble, cut, empty, drop_table, make_older, remove]
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_file_is_made_anew(folder: Path, damage: Callable[[Path], None]) -> None:
-    before = Index(str(folder))
+def test_a_damaged_file_is_made_anew(
+    folder: Path, another: Callable[[], Index], damage: Callable[[Path], None]
+) -> None:
+    before = another()
     save(before, *(Record(("p", f"s{n}"), b"row" * 50, b"rest") for n in range(200)))
     before.close()
     damage(folder)
-    after = Index(str(folder))
+    after = another()
     found = load(after) or {}
     assert set(found.values()) <= {b"row" * 50}
     assert save(after, Record(A, b"row", b"rest"))
@@ -180,14 +189,16 @@ def test_a_row_that_is_not_as_it_was_does_not_come_back(folder: Path, index: Ind
     assert (index.rest(ROOT, A), index.rest(ROOT, B)) == (None, b"rest")
 
 
-def test_a_newer_file_is_left_alone(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
-    first = Index(str(folder))
+def test_a_newer_file_is_left_alone(
+    folder: Path, another: Callable[[], Index], caplog: pytest.LogCaptureFixture
+) -> None:
+    first = another()
     save(first, Record(A, b"row", None))
     first.close()
     with opened(folder) as database:
         database.execute("PRAGMA user_version = 99")
     before = (folder / FILE).read_bytes()
-    index = Index(str(folder))
+    index = another()
     assert (load(index), save(index, Record(A, b"new", None))) == (None, False)
     assert not index.is_used
     assert (folder / FILE).read_bytes() == before
@@ -222,7 +233,7 @@ def test_a_file_that_somebody_holds_alone_can_not_be_read(folder: Path, index: I
 
 
 def test_a_full_disk_is_told_once_and_not_tried_again(
-    folder: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    another: Callable[[], Index], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = index_module._prepare
 
@@ -231,13 +242,13 @@ def test_a_full_disk_is_told_once_and_not_tried_again(
         database.execute("PRAGMA max_page_count = 10")
 
     monkeypatch.setattr(index_module, "_prepare", prepare)
-    index = Index(str(folder))
+    index = another()
     assert save(index, Record(A, b"row", None))
     for _ in range(2):
         assert not save(index, Record(B, b"x" * 100_000, None))
     assert (index.is_used, load(index), len(warnings_of(caplog))) == (False, None, 1)
     monkeypatch.undo()
-    assert load(Index(str(folder))) == {A: b"row"}
+    assert load(another()) == {A: b"row"}
 
 
 def test_a_folder_that_can_not_be_written_is_told_once(
@@ -271,7 +282,9 @@ def test_without_sqlite_nothing_is_remembered(
     assert len(warnings_of(caplog)) == 1
 
 
-def test_a_file_that_is_removed_while_it_is_used_is_made_again(folder: Path, index: Index) -> None:
+def test_a_file_that_is_removed_while_it_is_used_is_made_again(
+    another: Callable[[], Index], folder: Path, index: Index
+) -> None:
     save(index, Record(A, b"row", None))
     epoch = index.epoch
     for path in folder.iterdir():
@@ -279,11 +292,11 @@ def test_a_file_that_is_removed_while_it_is_used_is_made_again(folder: Path, ind
     assert load(index) == {}
     assert index.epoch > epoch
     assert save(index, Record(B, b"row", None))
-    assert load(Index(str(folder))) == {B: b"row"}
+    assert load(another()) == {B: b"row"}
 
 
-def test_two_processes_may_use_it_at_once(folder: Path, index: Index) -> None:
-    other = Index(str(folder))
+def test_two_processes_may_use_it_at_once(index: Index, another: Callable[[], Index]) -> None:
+    other = another()
     for turn in range(20):
         writer, reader = (index, other) if turn % 2 else (other, index)
         assert save(writer, Record(A, b"%d" % turn, b"%d" % turn))
@@ -299,7 +312,11 @@ def test_two_processes_may_use_it_at_once(folder: Path, index: Index) -> None:
 @pytest.mark.skipif(os.name == "nt", reason="links need rights")
 @pytest.mark.parametrize("place", ["file", "folder", "dangling"])
 def test_no_symbolic_link_is_followed(
-    tmp_path: Path, folder: Path, place: str, caplog: pytest.LogCaptureFixture
+    another: Callable[[], Index],
+    tmp_path: Path,
+    folder: Path,
+    place: str,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     victim = tmp_path / "victim"
     if place == "folder":
@@ -310,7 +327,7 @@ def test_no_symbolic_link_is_followed(
         if place == "file":
             victim.write_bytes(b"precious")
         (folder / FILE).symlink_to(victim)
-    index = Index(str(folder))
+    index = another()
     assert (load(index), save(index, Record(A, b"row", None))) == (None, False)
     assert len(warnings_of(caplog)) == 1
     if place == "folder":

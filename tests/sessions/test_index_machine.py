@@ -75,9 +75,18 @@ class Histories(RuleBasedStateMachine):
         self.home = Path(tempfile.mkdtemp())
         self.root = self.home / "sessions"
         self.remembering = self.runner.run(self.store(None))
-        self.indexing = self.runner.run(self.store(Index(str(self.home / "cache"))))
+        self.begin_process()
+
+    def begin_process(self) -> None:
+        self.index = Index(str(self.home / "cache"))
+        self.indexing = self.runner.run(self.store(self.index))
+
+    def end_process(self) -> None:
+        self.runner.run(self.indexing.close())
+        self.index.close()
 
     def teardown(self) -> None:
+        self.end_process()
         self.runner.close()
         shutil.rmtree(self.home)
 
@@ -181,12 +190,8 @@ class Histories(RuleBasedStateMachine):
     @rule()
     def start_again(self) -> None:
         """Another process with the same index."""
-
-        async def close() -> None:
-            await self.indexing.close()
-
-        self.runner.run(close())
-        self.indexing = self.runner.run(self.store(Index(str(self.home / "cache"))))
+        self.end_process()
+        self.begin_process()
 
     def time_passes(self) -> None:
         """Between a change and the next look."""

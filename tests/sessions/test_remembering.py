@@ -873,11 +873,12 @@ async def test_an_index_that_hangs_is_not_waited_for(
     gate.open.set()
 
 
-async def test_nothing_goes_on_when_the_loop_has_ended(tmp_path: Path) -> None:
+async def test_nothing_goes_on_when_the_loop_has_ended(tmp_path: Path, index: Index) -> None:
     """Tasks of the background end with the loop, and complain of nothing."""
     logs.write_log(tmp_path, "a", TALK)
 
     async def ask() -> None:
-        await store(tmp_path, Index(str(tmp_path / "cache"))).list()
+        asked = store(tmp_path, index)
+        await asked.list()
 
     await asyncio.to_thread(anyio.run, ask)

@@ -495,5 +495,5 @@ def test_several_processes_at_once_keep_out_of_each_other_s_way(root: Path, cach
         for sidecar in sidecars:
             leave(sidecar)
             told = index_lines(sidecar)  # a busy machine may keep one waiting for another
-            assert all("is locked by another process" in line for line in told)
+            assert all(b"is locked by another process" in line for line in told)
     assert len(rows(cache)) == 5
